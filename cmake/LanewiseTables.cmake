@@ -1,0 +1,43 @@
+# The tables of src/ (formats.def, activations.def, layouts.def) are read by C++ through the preprocessor and by CMake
+# here. A table holds one row a line, `MACRO(field, field, ...)`, with a fixed number of fields; anything else but a
+# comment stops the configuration, so that the two readers can't see different tables.
+
+# lanewise_read_table(out file macro fields): rows of `file` as a list of `field|field|...`.
+function(lanewise_read_table out file macro fields)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(STRINGS ${file} lines)
+  set(rows "")
+  set(number 0)
+  foreach(line IN LISTS lines)
+    math(EXPR number "${number} + 1")
+    if(line MATCHES "^[ ]*(//.*)?$")
+      continue()
+    endif()
+    if(NOT line MATCHES "^${macro}\\(([^()]*)\\)$")
+      message(FATAL_ERROR "${file}:${number}: neither a row of ${macro} nor a comment: ${line}")
+    endif()
+    string(REGEX REPLACE "[ ]*,[ ]*" "|" row "${CMAKE_MATCH_1}")
+    string(REGEX REPLACE "[^|]" "" bars "${row}")
+    string(LENGTH "${bars}" count)
+    math(EXPR count "${count} + 1")
+    if(NOT count EQUAL fields)
+      message(FATAL_ERROR "${file}:${number}: ${count} fields, ${macro} has ${fields}: ${line}")
+    endif()
+    list(APPEND rows "${row}")
+  endforeach()
+  if(NOT rows)
+    message(FATAL_ERROR "${file}: no rows of ${macro}")
+  endif()
+  set(${out} "${rows}" PARENT_SCOPE)
+endfunction()
+
+# lanewise_column(out rows index): one field of every row.
+function(lanewise_column out rows index)
+  set(column "")
+  foreach(row IN LISTS rows)
+    string(REPLACE "|" ";" fields "${row}")
+    list(GET fields ${index} field)
+    list(APPEND column ${field})
+  endforeach()
+  set(${out} "${column}" PARENT_SCOPE)
+endfunction()

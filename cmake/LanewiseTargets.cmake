@@ -1,0 +1,40 @@
+# What every target of the project shares: warnings, sanitizers, floating-point rules, and how a test is declared.
+
+add_library(lanewise_warnings INTERFACE)
+target_compile_options(lanewise_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wdouble-promotion
+  -Wcast-qual -Wformat=2 -Wundef -Werror)
+
+# The bits of a result are defined by docs/arithmetic.md: no contraction, no value-changing optimisation, anywhere.
+add_library(lanewise_options INTERFACE)
+target_compile_options(lanewise_options INTERFACE -ffp-contract=off -fno-fast-math)
+target_link_libraries(lanewise_options INTERFACE lanewise_warnings)
+if(LANEWISE_SANITIZE)
+  target_compile_options(lanewise_options INTERFACE
+    -fsanitize=${LANEWISE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(lanewise_options INTERFACE -fsanitize=${LANEWISE_SANITIZE})
+endif()
+
+# lanewise_module(name SOURCES ... LIBS ...): one folder of src/ as an object library.
+function(lanewise_module name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
+  target_link_libraries(${name} PUBLIC ${ARG_LIBS} PRIVATE $<BUILD_INTERFACE:lanewise_options>)
+endfunction()
+
+# lanewise_test(name SOURCES ... LIBS ... [TIMEOUT seconds]): a GoogleTest program whose cases CTest lists one by one.
+function(lanewise_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LIBS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gtest GTest::gtest_main lanewise_options)
+  target_compile_definitions(${name} PRIVATE
+    LANEWISE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" LANEWISE_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+endfunction()

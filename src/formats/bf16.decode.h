@@ -1,0 +1,15 @@
+// BF16: plain values, one a block: The high half of a binary32. `raw` holds the element's bytes, little-endian.
+#ifndef LANEWISE_FORMATS_BF16_DECODE_H
+#define LANEWISE_FORMATS_BF16_DECODE_H
+#include "primitives.h"
+
+#define LW_BF16_ELEMENTS 1
+#define LW_BF16_BYTES 2
+#define LW_BF16_GROUP 1
+#define LW_BF16_DGROUP 1
+
+LW_DECODE_BEGIN
+LW_FN float bf16_value(lw_u32 raw) { return LW_AS_FLOAT(raw << 16u); }
+LW_DECODE_END
+
+#endif

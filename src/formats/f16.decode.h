@@ -1,0 +1,15 @@
+// F16: plain values, one a block: IEEE binary16. `raw` holds the element's bytes, little-endian.
+#ifndef LANEWISE_FORMATS_F16_DECODE_H
+#define LANEWISE_FORMATS_F16_DECODE_H
+#include "primitives.h"
+
+#define LW_F16_ELEMENTS 1
+#define LW_F16_BYTES 2
+#define LW_F16_GROUP 1
+#define LW_F16_DGROUP 1
+
+LW_DECODE_BEGIN
+LW_FN float f16_value(lw_u32 raw) { return lw_half_to_float(raw); }
+LW_DECODE_END
+
+#endif

@@ -1,0 +1,166 @@
+// The words that decode files are written with. One text compiles as C++20, CUDA, Metal (C++14) and GLSL 4.50: no
+// pointers, references, templates or brace-built returns; `u` on every unsigned literal. A backend is fast by defining
+// a primitive (and its guard LW_HAVE_...) before this file is included, never by changing a format; a test holds every
+// such override against the text here.
+//
+// Words are 32-bit, little-endian. A "quad" is four signed code bytes in one word, element 4*quad in the low byte: the
+// operand of dp4a, VNNI, sdot, Vulkan's packed dot and int8 matrix units.
+#ifndef LANEWISE_FORMATS_PRIMITIVES_H
+#define LANEWISE_FORMATS_PRIMITIVES_H
+
+#if defined(LW_LANG_GLSL)
+#define LW_FN
+#define lw_u32 uint
+#define lw_i32 int
+#define LW_AS_FLOAT(bits) uintBitsToFloat(bits)
+#define LW_AS_U32(value) floatBitsToUint(value)
+#define LW_TO_F32(value) float(value)
+#define LW_TO_I32(value) int(value)
+#define LW_TO_U32(value) uint(value)
+#define LW_TABLE_BEGIN(name, count) const uint name[count] = uint[count](
+#define LW_TABLE_END );
+#elif defined(__METAL_VERSION__)
+#include <metal_stdlib>
+#define LW_FN static inline
+#define lw_u32 uint
+#define lw_i32 int
+#define LW_AS_FLOAT(bits) as_type<float>(bits)
+#define LW_AS_U32(value) as_type<uint>(value)
+#define LW_TO_F32(value) static_cast<float>(value)
+#define LW_TO_I32(value) static_cast<int>(value)
+#define LW_TO_U32(value) static_cast<uint>(value)
+#define LW_TABLE_BEGIN(name, count) static constant uint name[count] = {
+#define LW_TABLE_END };
+#elif defined(__CUDACC__)
+#include <cstdint>
+#define LW_FN static __device__ __forceinline__
+#define lw_u32 std::uint32_t
+#define lw_i32 std::int32_t
+#define LW_AS_FLOAT(bits) __uint_as_float(bits)
+#define LW_AS_U32(value) __float_as_uint(value)
+#define LW_TO_F32(value) static_cast<float>(value)
+#define LW_TO_I32(value) static_cast<std::int32_t>(value)
+#define LW_TO_U32(value) static_cast<std::uint32_t>(value)
+// nvcc rejects a namespace-scope constexpr array in device code.
+#define LW_TABLE_BEGIN(name, count) static __device__ const std::uint32_t name[count] = {
+#define LW_TABLE_END };
+#else
+#include <bit>
+#include <cstdint>
+#define LW_FN [[maybe_unused]] constexpr
+#define lw_u32 std::uint32_t
+#define lw_i32 std::int32_t
+#define LW_AS_FLOAT(bits) std::bit_cast<float>(bits)
+#define LW_AS_U32(value) std::bit_cast<std::uint32_t>(value)
+#define LW_TO_F32(value) static_cast<float>(value)
+#define LW_TO_I32(value) static_cast<std::int32_t>(value)
+#define LW_TO_U32(value) static_cast<std::uint32_t>(value)
+#define LW_TABLE_BEGIN(name, count) inline constexpr std::uint32_t name[count] = {
+#define LW_TABLE_END };
+#endif
+
+// What decode files stand in: the library's namespace in C++, nothing elsewhere.
+#if defined(__cplusplus) && !defined(__METAL_VERSION__)
+#define LW_DECODE_BEGIN namespace lanewise {
+#define LW_DECODE_END }
+#else
+#define LW_DECODE_BEGIN
+#define LW_DECODE_END
+#endif
+
+LW_DECODE_BEGIN
+
+// Where a field lies: in the 32-bit word that starts at `byte` of the block (any alignment, never past its end),
+// shifted right by `shift`, under `mask`.
+struct LwPart {
+  lw_u32 byte;
+  lw_u32 shift;
+  lw_u32 mask;
+};
+
+LW_FN LwPart lw_part(lw_u32 byte, lw_u32 shift, lw_u32 mask) {
+  LwPart part;
+  part.byte = byte;
+  part.shift = shift;
+  part.mask = mask;
+  return part;
+}
+
+// The functions of a role that a format lacks, so that every decode file offers the same set.
+#define LW_NO_SUB_SCALE(name)                                                     \
+  LW_FN LwPart name##_sc_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0u); } \
+  LW_FN lw_i32 name##_sc(lw_u32) { return 1; }
+#define LW_NO_MIN(name)                                                           \
+  LW_FN LwPart name##_mn_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0u); } \
+  LW_FN lw_i32 name##_mn(lw_u32) { return 0; }                                    \
+  LW_FN LwPart name##_m_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0u); }  \
+  LW_FN float name##_m(lw_u32) { return 0.0f; }
+
+// Sum of two words byte by byte, each modulo 256.
+#ifndef LW_HAVE_BYTES_ADD
+LW_FN lw_u32 lw_bytes_add(lw_u32 a, lw_u32 b) {
+  return ((a & 0x7F7F7F7Fu) + (b & 0x7F7F7F7Fu)) ^ ((a ^ b) & 0x80808080u);
+}
+#endif
+
+// Bit i of the low four to bit 0 of byte i.
+#ifndef LW_HAVE_SPREAD_BITS
+LW_FN lw_u32 lw_spread_bits(lw_u32 bits) { return ((bits & 15u) * 0x00204081u) & 0x01010101u; }
+#endif
+
+// Byte i negated where bit i of the low four of `signs` is set.
+#ifndef LW_HAVE_NEGATE
+LW_FN lw_u32 lw_negate(lw_u32 bytes, lw_u32 signs) {
+  lw_u32 ones = lw_spread_bits(signs);
+  return lw_bytes_add(bytes ^ (ones * 255u), ones);
+}
+#endif
+
+// Each byte (0..15) looked up in a table of 16 bytes, held in four words.
+#ifndef LW_HAVE_TABLE16
+LW_FN lw_u32 lw_table16_one(lw_u32 n, lw_u32 t0, lw_u32 t1, lw_u32 t2, lw_u32 t3) {
+  lw_u32 low = (n & 4u) != 0u ? t1 : t0;
+  lw_u32 high = (n & 4u) != 0u ? t3 : t2;
+  return (((n & 8u) != 0u ? high : low) >> (8u * (n & 3u))) & 255u;
+}
+LW_FN lw_u32 lw_table16(lw_u32 n, lw_u32 t0, lw_u32 t1, lw_u32 t2, lw_u32 t3) {
+  return lw_table16_one(n, t0, t1, t2, t3) | (lw_table16_one(n >> 8u, t0, t1, t2, t3) << 8u) |
+         (lw_table16_one(n >> 16u, t0, t1, t2, t3) << 16u) | (lw_table16_one(n >> 24u, t0, t1, t2, t3) << 24u);
+}
+#endif
+
+// The value of an IEEE half. Integer operations but for one exact product whose result is never subnormal, so that a
+// device that flushes subnormals agrees. A NaN becomes the quiet NaN 0x7FC00000.
+#ifndef LW_HAVE_HALF_TO_FLOAT
+LW_FN float lw_half_to_float(lw_u32 half_bits) {
+  lw_u32 sign = (half_bits & 0x8000u) << 16u;
+  lw_u32 exponent = (half_bits >> 10u) & 31u;
+  lw_u32 mantissa = half_bits & 0x3FFu;
+  lw_u32 bits = sign | ((exponent + 112u) << 23u) | (mantissa << 13u);
+  if (exponent == 31u) bits = mantissa != 0u ? 0x7FC00000u : sign | 0x7F800000u;
+  if (exponent == 0u) bits = sign | LW_AS_U32(LW_TO_F32(mantissa) * 5.9604644775390625e-8f);  // 2^-24
+  return LW_AS_FLOAT(bits);
+}
+#endif
+
+// An int8 in the low byte, widened.
+#ifndef LW_HAVE_SIGN_EXTEND8
+LW_FN lw_i32 lw_sign_extend8(lw_u32 byte) { return LW_TO_I32((byte & 255u) ^ 128u) - 128; }
+#endif
+
+// Sum of the four products of signed bytes, plus `sum`.
+#ifndef LW_HAVE_DOT4
+LW_FN lw_i32 lw_dot4(lw_u32 a, lw_u32 b, lw_i32 sum) {
+  return sum + lw_sign_extend8(a) * lw_sign_extend8(b) + lw_sign_extend8(a >> 8u) * lw_sign_extend8(b >> 8u) +
+         lw_sign_extend8(a >> 16u) * lw_sign_extend8(b >> 16u) + lw_sign_extend8(a >> 24u) * lw_sign_extend8(b >> 24u);
+}
+#endif
+
+// An entry of a grid table: a backend puts the table where its look-ups are cheap.
+#ifndef LW_GRID
+#define LW_GRID(name, index) name[index]
+#endif
+
+LW_DECODE_END
+
+#endif  // LANEWISE_FORMATS_PRIMITIVES_H
