@@ -70,9 +70,7 @@ float capped_power(int n) {
   return float_power(n);
 }
 
-float tree(const float* r) {
-  return (((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]))) + 0.0f;
-}
+float tree(const float* r) { return (((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]))) + 0.0f; }
 
 float finish(const float* a, int accumulators, float* r) {
   for (int g = 0; g < kEighths; ++g) {
@@ -94,8 +92,7 @@ float finish(const float* a, int accumulators, float* r) {
 
 // The four or sixty-four accumulators of each eighth, and the record of what was added to them.
 struct Accumulators {
-  explicit Accumulators(int count, Trace* record)
-      : per_eighth(count), a(index(kEighths * count), 0.0f), log(record) {}
+  explicit Accumulators(int count, Trace* record) : per_eighth(count), a(index(kEighths * count), 0.0f), log(record) {}
 
   void add(std::int64_t k, int g, int v, bool is_min, float addend) {
     float& own = a[index(g * per_eighth + v)];
@@ -243,8 +240,8 @@ std::vector<float> float_weights(const Facts& f, const std::uint8_t* row, std::i
   }
 }
 
-[[gnu::noinline]] void one_trace(const Facts& f, const std::uint8_t* row, std::int64_t cols,
-                                 const Activation& x, std::int64_t token, Trace& out) {
+[[gnu::noinline]] void one_trace(const Facts& f, const std::uint8_t* row, std::int64_t cols, const Activation& x,
+                                 std::int64_t token, Trace& out) {
   if (f.is_float) {
     const Rounded rounded = round_activations(f, x, token);
     float_product(float_weights(f, row, cols), rounded, x.blocks, &out);
@@ -274,8 +271,8 @@ float joined(const std::int64_t* plane_sums, int plane_count) {
   return out;
 }
 
-SumRange gemv(int id, const std::uint8_t* w, std::int64_t rows, std::int64_t cols, const Activation& x,
-              float* y, std::int64_t row_begin, std::int64_t row_end) {
+SumRange gemv(int id, const std::uint8_t* w, std::int64_t rows, std::int64_t cols, const Activation& x, float* y,
+              std::int64_t row_begin, std::int64_t row_end) {
   SumRange range;
   const Facts* f = facts(id);
   if (f == nullptr || row_bytes(id, cols) < 0 || cols != x.cols) {

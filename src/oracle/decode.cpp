@@ -61,8 +61,7 @@ double e4m3_half(std::uint8_t b) {
 }
 
 int iq4(int index) {
-  static constexpr int kValues[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                      1,    13,   25,  38,  53,  69,  89,  113};
+  static constexpr int kValues[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
   return kValues[index];
 }
 
@@ -87,8 +86,7 @@ Element q3_k(Bytes b, int k) {
 
 Element q4_k(Bytes b, int k) {
   const int s = k / 32;
-  return {nibble_of_256(b + 16, k), six_bits(b + 4, s, 0), six_bits(b + 4, s, 1), half_at(b),
-          -half_at(b + 2)};
+  return {nibble_of_256(b + 16, k), six_bits(b + 4, s, 0), six_bits(b + 4, s, 1), half_at(b), -half_at(b + 2)};
 }
 
 Element q5_k(Bytes b, int k) {
@@ -189,37 +187,64 @@ Element in_block(int id, Bytes b, int k) {
   switch (id) {
     case 0:
       return plain(fp32_value(static_cast<std::uint32_t>(b[0]) | static_cast<std::uint32_t>(b[1]) << 8 |
-                              static_cast<std::uint32_t>(b[2]) << 16 |
-                              static_cast<std::uint32_t>(b[3]) << 24),
+                              static_cast<std::uint32_t>(b[2]) << 16 | static_cast<std::uint32_t>(b[3]) << 24),
                    1);
-    case 1: return plain(half_at(b), 1);
-    case 2: return plain(half_at(b), nibble_of_32(b + 2, k) - 8);
-    case 3: return {nibble_of_32(b + 4, k), 1, 1, half_at(b), half_at(b + 2)};
-    case 6: return plain(half_at(b), (nibble_of_32(b + 6, k) | bits(b + 2, k, 1) << 4) - 16);
-    case 7: return {nibble_of_32(b + 8, k) | bits(b + 4, k, 1) << 4, 1, 1, half_at(b), half_at(b + 2)};
-    case 8: return plain(half_at(b), signed_byte(b[2 + k]));
-    case 10: return q2_k(b, k);
-    case 11: return q3_k(b, k);
-    case 12: return q4_k(b, k);
-    case 13: return q5_k(b, k);
-    case 14: return q6_k(b, k);
-    case 16: return iq2_xxs(b, k);
-    case 17: return iq2_xs(b, k);
-    case 18: return iq3_xxs(b, k);
-    case 19: return iq1_s(b, k);
-    case 20: return plain(half_at(b), iq4(nibble_of_32(b + 2, k)));
-    case 21: return iq3_s(b, k);
-    case 22: return iq2_s(b, k);
-    case 23: return iq4_xs(b, k);
-    case 29: return iq1_m(b, k);
-    case 30: return plain(bf16_value(static_cast<std::uint16_t>(b[0] | b[1] << 8)), 1);
-    case 34: return tq1_0(b, k);
-    case 35: return plain(half_at(b + 64), two_bits_of_256(b, k) - 1);
-    case 39: return plain(power_of_two(b[0] - 128), e2m1(nibble_of_32(b + 1, k)));
-    case 40: return plain(e4m3_half(b[k / 16]), e2m1(nibble(b, 4 + k / 16 * 8 + k % 8, k % 16 / 8)));
-    case 41: return plain(half_at(b), bits(b + 2, k, 1) != 0 ? 1 : -1);
-    case 42: return plain(half_at(b), bits(b + 2, 2 * k, 2) - 1);
-    default: return {};
+    case 1:
+      return plain(half_at(b), 1);
+    case 2:
+      return plain(half_at(b), nibble_of_32(b + 2, k) - 8);
+    case 3:
+      return {nibble_of_32(b + 4, k), 1, 1, half_at(b), half_at(b + 2)};
+    case 6:
+      return plain(half_at(b), (nibble_of_32(b + 6, k) | bits(b + 2, k, 1) << 4) - 16);
+    case 7:
+      return {nibble_of_32(b + 8, k) | bits(b + 4, k, 1) << 4, 1, 1, half_at(b), half_at(b + 2)};
+    case 8:
+      return plain(half_at(b), signed_byte(b[2 + k]));
+    case 10:
+      return q2_k(b, k);
+    case 11:
+      return q3_k(b, k);
+    case 12:
+      return q4_k(b, k);
+    case 13:
+      return q5_k(b, k);
+    case 14:
+      return q6_k(b, k);
+    case 16:
+      return iq2_xxs(b, k);
+    case 17:
+      return iq2_xs(b, k);
+    case 18:
+      return iq3_xxs(b, k);
+    case 19:
+      return iq1_s(b, k);
+    case 20:
+      return plain(half_at(b), iq4(nibble_of_32(b + 2, k)));
+    case 21:
+      return iq3_s(b, k);
+    case 22:
+      return iq2_s(b, k);
+    case 23:
+      return iq4_xs(b, k);
+    case 29:
+      return iq1_m(b, k);
+    case 30:
+      return plain(bf16_value(static_cast<std::uint16_t>(b[0] | b[1] << 8)), 1);
+    case 34:
+      return tq1_0(b, k);
+    case 35:
+      return plain(half_at(b + 64), two_bits_of_256(b, k) - 1);
+    case 39:
+      return plain(power_of_two(b[0] - 128), e2m1(nibble_of_32(b + 1, k)));
+    case 40:
+      return plain(e4m3_half(b[k / 16]), e2m1(nibble(b, 4 + k / 16 * 8 + k % 8, k % 16 / 8)));
+    case 41:
+      return plain(half_at(b), bits(b + 2, k, 1) != 0 ? 1 : -1);
+    case 42:
+      return plain(half_at(b), bits(b + 2, 2 * k, 2) - 1);
+    default:
+      return {};
   }
 }
 
@@ -251,9 +276,7 @@ double weight(int id, const std::uint8_t* row, std::int64_t k) {
   return f == nullptr ? 0 : value(*f, at(*f, row, k));
 }
 
-float dequantized(int id, const std::uint8_t* row, std::int64_t k) {
-  return round_to_fp32(weight(id, row, k));
-}
+float dequantized(int id, const std::uint8_t* row, std::int64_t k) { return round_to_fp32(weight(id, row, k)); }
 
 void dequantize_row(int id, const std::uint8_t* row, std::int64_t cols, float* out) {
   const Facts* f = facts(id);

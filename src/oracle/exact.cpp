@@ -32,9 +32,7 @@ constexpr double kUnit = 1.0 / 16777216;  // 2^-24
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-double rounding_of_integer(double value) {
-  return std::fabs(value) > 16777216.0 ? kUnit * std::fabs(value) : 0;
-}
+double rounding_of_integer(double value) { return std::fabs(value) > 16777216.0 ? kUnit * std::fabs(value) : 0; }
 
 // Part 2: how far F may be from the integer that the planes hold.
 double join_error(const std::int64_t* sums, int plane_count) {

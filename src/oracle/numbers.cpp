@@ -17,9 +17,7 @@ struct Layout {
   constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
   // The exponent of the last place of subnormals.
   constexpr int lowest() const { return 1 - bias() - fraction_bits; }
-  constexpr std::uint64_t infinity() const {
-    return ((std::uint64_t{1} << exponent_bits) - 1) << fraction_bits;
-  }
+  constexpr std::uint64_t infinity() const { return ((std::uint64_t{1} << exponent_bits) - 1) << fraction_bits; }
   constexpr std::uint64_t quiet_nan() const { return infinity() | std::uint64_t{1} << (fraction_bits - 1); }
 };
 
@@ -33,13 +31,11 @@ double widen(std::uint32_t bits, Layout f) {
   const bool negative = (bits >> (f.fraction_bits + f.exponent_bits) & 1) != 0;
   double magnitude;
   if (exponent == (1 << f.exponent_bits) - 1) {
-    magnitude = fraction != 0 ? std::numeric_limits<double>::quiet_NaN()
-                              : std::numeric_limits<double>::infinity();
+    magnitude = fraction != 0 ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
   } else if (exponent == 0) {
     magnitude = static_cast<double>(fraction) * power_of_two(f.lowest());
   } else {
-    magnitude = static_cast<double>(fraction + (1u << f.fraction_bits)) *
-                power_of_two(f.lowest() + exponent - 1);
+    magnitude = static_cast<double>(fraction + (1u << f.fraction_bits)) * power_of_two(f.lowest() + exponent - 1);
   }
   return negative ? -magnitude : magnitude;
 }

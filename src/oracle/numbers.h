@@ -8,9 +8,7 @@
 namespace lanewise::oracle {
 
 // 2^n as a double, -1022 <= n <= 1023.
-inline double power_of_two(int n) {
-  return std::bit_cast<double>(static_cast<std::uint64_t>(n + 1023) << 52);
-}
+inline double power_of_two(int n) { return std::bit_cast<double>(static_cast<std::uint64_t>(n + 1023) << 52); }
 
 // Puts the default environment (nearest-even, no flushing of subnormals) in force for a scope. The functions
 // that hold one call their work through functions that are not inlined, so that no operation can be moved

@@ -101,10 +101,10 @@ float joined(const std::int64_t* plane_sums, int plane_count);
 
 // y is [tokens][rows]; only columns row_begin <= row < row_end of it are written. cols must be the
 // activation's. Any NaN is written as 0x7FC00000.
-SumRange gemv(int id, const std::uint8_t* w, std::int64_t rows, std::int64_t cols, const Activation& x,
-              float* y, std::int64_t row_begin, std::int64_t row_end);
-inline SumRange gemv(int id, const std::uint8_t* w, std::int64_t rows, std::int64_t cols,
-                     const Activation& x, float* y) {
+SumRange gemv(int id, const std::uint8_t* w, std::int64_t rows, std::int64_t cols, const Activation& x, float* y,
+              std::int64_t row_begin, std::int64_t row_end);
+inline SumRange gemv(int id, const std::uint8_t* w, std::int64_t rows, std::int64_t cols, const Activation& x,
+                     float* y) {
   return gemv(id, w, rows, cols, x, y, 0, rows);
 }
 
@@ -120,18 +120,18 @@ struct Step {
 
 struct Trace {
   bool poisoned = false;
-  std::vector<int> e;                // [blocks]; e' for float weights
-  std::vector<std::int32_t> q;       // [cols]; rint(x * 2^-e') for float weights
-  std::vector<std::int8_t> planes;   // [plane_count][cols]; empty for float weights
-  std::vector<std::int64_t> J;       // [dgroup][plane_count]
-  std::vector<std::int64_t> M;       // [dgroup][plane_count], empty without a min
-  std::vector<float> FJ;             // [dgroup]
-  std::vector<float> FM;             // [dgroup], empty without a min
-  std::vector<double> d;             // [dgroup]
-  std::vector<double> m;             // [dgroup], empty without a min
-  std::vector<Step> steps;           // in ascending k
-  int accumulators = 0;              // an eighth: 4, or 64 for float weights
-  std::vector<float> a;              // [8][accumulators]
+  std::vector<int> e;               // [blocks]; e' for float weights
+  std::vector<std::int32_t> q;      // [cols]; rint(x * 2^-e') for float weights
+  std::vector<std::int8_t> planes;  // [plane_count][cols]; empty for float weights
+  std::vector<std::int64_t> J;      // [dgroup][plane_count]
+  std::vector<std::int64_t> M;      // [dgroup][plane_count], empty without a min
+  std::vector<float> FJ;            // [dgroup]
+  std::vector<float> FM;            // [dgroup], empty without a min
+  std::vector<double> d;            // [dgroup]
+  std::vector<double> m;            // [dgroup], empty without a min
+  std::vector<Step> steps;          // in ascending k
+  int accumulators = 0;             // an eighth: 4, or 64 for float weights
+  std::vector<float> a;             // [8][accumulators]
   float r[kEighths] = {};
   float y = 0;
   SumRange sums;
