@@ -1,4 +1,4 @@
-// BF16: plain values, one a block: The high half of a binary32. `raw` holds the element's bytes, little-endian.
+// BF16: plain values, one a block: the high half of a binary32. `raw` holds the element's bytes, little-endian.
 #ifndef LANEWISE_FORMATS_BF16_DECODE_H
 #define LANEWISE_FORMATS_BF16_DECODE_H
 #include "primitives.h"

@@ -53,7 +53,8 @@ LW_NOINLINE void dequantize_block(const std::uint8_t* bytes, float* out) {
 void dequantize_row(Format format, const std::uint8_t* row, std::uint64_t cols, float* out) {
   const FloatEnvironment environment;
   with_format(format, [&]<class T>(T) {
-    for (std::uint64_t k = 0; k < cols; k += T::info.block_elements, row += T::info.block_bytes, out += T::info.block_elements) {
+    for (std::uint64_t k = 0; k < cols;
+         k += T::info.block_elements, row += T::info.block_bytes, out += T::info.block_elements) {
       if constexpr (T::info.is_float()) {
         lw_u32 raw = 0;
         std::memcpy(&raw, row, T::info.block_bytes);

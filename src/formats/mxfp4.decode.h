@@ -1,5 +1,5 @@
-// MXFP4: 32 codes of 4 bits (E2M1, doubled), one exponent byte. Byte 0 E, the scale is 2^(E-128); byte 1+j holds element
-// j low, element 16+j high.
+// MXFP4: 32 codes of 4 bits (E2M1, doubled), one exponent byte. Byte 0 E, the scale is 2^(E-128); byte 1+j holds
+// element j low, element 16+j high.
 #ifndef LANEWISE_FORMATS_MXFP4_DECODE_H
 #define LANEWISE_FORMATS_MXFP4_DECODE_H
 #include "primitives.h"

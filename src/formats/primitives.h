@@ -30,7 +30,9 @@
 #define LW_TO_I32(value) static_cast<int>(value)
 #define LW_TO_U32(value) static_cast<uint>(value)
 #define LW_TABLE_BEGIN(name, count) static constant uint name[count] = {
-#define LW_TABLE_END };
+#define LW_TABLE_END \
+  }                  \
+  ;
 #elif defined(__CUDACC__)
 #include <cstdint>
 #define LW_FN static __device__ __forceinline__
@@ -43,7 +45,9 @@
 #define LW_TO_U32(value) static_cast<std::uint32_t>(value)
 // nvcc rejects a namespace-scope constexpr array in device code.
 #define LW_TABLE_BEGIN(name, count) static __device__ const std::uint32_t name[count] = {
-#define LW_TABLE_END };
+#define LW_TABLE_END \
+  }                  \
+  ;
 #else
 #include <bit>
 #include <cstdint>
@@ -56,7 +60,9 @@
 #define LW_TO_I32(value) static_cast<std::int32_t>(value)
 #define LW_TO_U32(value) static_cast<std::uint32_t>(value)
 #define LW_TABLE_BEGIN(name, count) inline constexpr std::uint32_t name[count] = {
-#define LW_TABLE_END };
+#define LW_TABLE_END \
+  }                  \
+  ;
 #endif
 
 // What decode files stand in: the library's namespace in C++, nothing elsewhere.
@@ -87,12 +93,12 @@ LW_FN LwPart lw_part(lw_u32 byte, lw_u32 shift, lw_u32 mask) {
 }
 
 // The functions of a role that a format lacks, so that every decode file offers the same set.
-#define LW_NO_SUB_SCALE(name)                                                     \
+#define LW_NO_SUB_SCALE(name)                                                 \
   LW_FN LwPart name##_sc_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0u); } \
   LW_FN lw_i32 name##_sc(lw_u32) { return 1; }
-#define LW_NO_MIN(name)                                                           \
+#define LW_NO_MIN(name)                                                       \
   LW_FN LwPart name##_mn_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0u); } \
-  LW_FN lw_i32 name##_mn(lw_u32) { return 0; }                                    \
+  LW_FN lw_i32 name##_mn(lw_u32) { return 0; }                                \
   LW_FN LwPart name##_m_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0u); }  \
   LW_FN float name##_m(lw_u32) { return 0.0f; }
 
@@ -106,6 +112,33 @@ LW_FN lw_u32 lw_bytes_add(lw_u32 a, lw_u32 b) {
 // Bit i of the low four to bit 0 of byte i.
 #ifndef LW_HAVE_SPREAD_BITS
 LW_FN lw_u32 lw_spread_bits(lw_u32 bits) { return ((bits & 15u) * 0x00204081u) & 0x01010101u; }
+#endif
+
+// Crumb i (two bits) of the low byte to byte i.
+#ifndef LW_HAVE_SPREAD_CRUMBS
+LW_FN lw_u32 lw_spread_crumbs(lw_u32 crumbs) {
+  lw_u32 pairs = (crumbs & 15u) | ((crumbs & 0xF0u) << 12u);
+  return (pairs | (pairs << 6u)) & 0x03030303u;
+}
+#endif
+
+// Digit `place` (0..4, the most significant first) of each byte, a byte holding five base-3 digits as the fraction
+// byte / 256: the digits before the wanted one leave at the top by a product modulo 256, then 3 * byte / 256 is it.
+#ifndef LW_HAVE_TRITS
+LW_FN lw_u32 lw_trits(lw_u32 bytes, lw_u32 place) {
+  lw_u32 power = place < 4u ? (0x1B090301u >> (8u * place)) & 255u : 81u;
+  lw_u32 even = ((bytes & 0x00FF00FFu) * power) & 0x00FF00FFu;
+  lw_u32 odd = (((bytes >> 8u) & 0x00FF00FFu) * power) & 0x00FF00FFu;
+  return (((even * 3u) >> 8u) & 0x00030003u) | ((odd * 3u) & 0x03000300u);
+}
+#endif
+
+// Eight signs from a sign index of seven bits: the eighth makes the number of negative ones even.
+#ifndef LW_HAVE_SIGN_INDEX
+LW_FN lw_u32 lw_sign_index(lw_u32 index) {
+  lw_u32 fold = index ^ (index >> 4u);
+  return index | (((0x6996u >> (fold & 15u)) & 1u) << 7u);
+}
 #endif
 
 // Byte i negated where bit i of the low four of `signs` is set.
@@ -139,6 +172,18 @@ LW_FN float lw_half_to_float(lw_u32 half_bits) {
   lw_u32 bits = sign | ((exponent + 112u) << 23u) | (mantissa << 13u);
   if (exponent == 31u) bits = mantissa != 0u ? 0x7FC00000u : sign | 0x7F800000u;
   if (exponent == 0u) bits = sign | LW_AS_U32(LW_TO_F32(mantissa) * 5.9604644775390625e-8f);  // 2^-24
+  return LW_AS_FLOAT(bits);
+}
+#endif
+
+// Half the value of an unsigned E4M3 byte (bias 7); bit 7 is ignored. The byte 0x7F is 0, 0xFF the number it spells.
+#ifndef LW_HAVE_UE4M3_HALVED
+LW_FN float lw_ue4m3_halved(lw_u32 byte) {
+  lw_u32 exponent = (byte >> 3u) & 15u;
+  lw_u32 mantissa = byte & 7u;
+  lw_u32 bits = ((exponent + 119u) << 23u) | (mantissa << 20u);
+  if (exponent == 0u) bits = LW_AS_U32(LW_TO_F32(mantissa) * 0.0009765625f);  // 2^-10
+  if (byte == 0x7Fu) bits = 0u;
   return LW_AS_FLOAT(bits);
 }
 #endif

@@ -1,0 +1,40 @@
+// IQ1_S: 256 codes in 8 groups of 32, each eight of them an entry of a grid of 2048, and a shift per group; one fp16
+// d. Bytes 0..1 d; byte 2+l the low eight bits of the entry of the l-th eight; the 16-bit number at 34+2*g holds the
+// high three bits of the entries of group g at bits 0, 3, 6, 9, s at bits 12..14, and the shift in bit 15: set, it is
+// -1/8. A value is grid + shift, so the code is 8*grid - 1 or + 1; sc is 2s + 1, the scale d/8.
+#ifndef LANEWISE_FORMATS_IQ1_S_DECODE_H
+#define LANEWISE_FORMATS_IQ1_S_DECODE_H
+#include "primitives.h"
+#include "tables/iq1_grid.h"
+
+#define LW_IQ1_S_ELEMENTS 256
+#define LW_IQ1_S_BYTES 50
+#define LW_IQ1_S_GROUP 32
+#define LW_IQ1_S_DGROUP 256
+#define LW_IQ1_S_QUAD_PARTS 3
+#define LW_IQ1_S_SC_PARTS 1
+#define LW_IQ1_S_MN_PARTS 0
+#define LW_IQ1_S_D_PARTS 1
+#define LW_IQ1_S_M_PARTS 0
+
+LW_DECODE_BEGIN
+LW_FN LwPart iq1_s_quad_part(lw_u32 quad, lw_u32 i) {
+  if (i == 0u) return lw_part(2u + 4u * (quad >> 3u), 8u * ((quad >> 1u) & 3u), 255u);
+  if (i == 1u) return lw_part(34u + 4u * (quad >> 4u), 16u * ((quad >> 3u) & 1u) + 3u * ((quad >> 1u) & 3u), 7u);
+  return lw_part(34u + 4u * (quad >> 4u), 16u * ((quad >> 3u) & 1u) + 15u, 1u);
+}
+// The grid holds value + 1 in nibbles, so that a code 8 * value +- 1 is 8 * nibble - 8 +- 1.
+LW_FN lw_u32 iq1_s_quad(lw_u32 quad, lw_u32 p0, lw_u32 p1, lw_u32 p2) {
+  lw_u32 nibbles = (LW_GRID(lw_iq1_grid, p0 | (p1 << 8u)) >> (4u * (quad & 1u))) & 0x0F0F0F0Fu;
+  return lw_bytes_add(nibbles << 3u, p2 != 0u ? 0xF7F7F7F7u : 0xF9F9F9F9u);
+}
+LW_FN LwPart iq1_s_sc_part(lw_u32 group, lw_u32) {
+  return lw_part(34u + 4u * (group >> 1u), 16u * (group & 1u) + 12u, 7u);
+}
+LW_FN lw_i32 iq1_s_sc(lw_u32 raw) { return LW_TO_I32(2u * raw + 1u); }
+LW_FN LwPart iq1_s_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
+LW_FN float iq1_s_d(lw_u32 raw) { return lw_half_to_float(raw) * 0.125f; }
+LW_NO_MIN(iq1_s)
+LW_DECODE_END
+
+#endif

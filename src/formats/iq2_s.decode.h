@@ -1,0 +1,36 @@
+// IQ2_S: 256 codes in 16 groups of 16, each eight of them an entry of a grid of 1024 and eight sign bits; one fp16 d.
+// Bytes 0..1 d; byte 2+l the low eight bits of the entry of the l-th eight, byte 34+l its signs, byte 66+l/4 the high
+// two bits of the entry at bits 2*(l mod 4); byte 74+g/2 the s of group g, even ones low. sc is 2s + 1, the scale
+// d/8.
+#ifndef LANEWISE_FORMATS_IQ2_S_DECODE_H
+#define LANEWISE_FORMATS_IQ2_S_DECODE_H
+#include "primitives.h"
+#include "tables/iq2_s_grid.h"
+
+#define LW_IQ2_S_ELEMENTS 256
+#define LW_IQ2_S_BYTES 82
+#define LW_IQ2_S_GROUP 16
+#define LW_IQ2_S_DGROUP 256
+#define LW_IQ2_S_QUAD_PARTS 3
+#define LW_IQ2_S_SC_PARTS 1
+#define LW_IQ2_S_MN_PARTS 0
+#define LW_IQ2_S_D_PARTS 1
+#define LW_IQ2_S_M_PARTS 0
+
+LW_DECODE_BEGIN
+LW_FN LwPart iq2_s_quad_part(lw_u32 quad, lw_u32 i) {
+  if (i == 0u) return lw_part(2u + 4u * (quad >> 3u), 8u * ((quad >> 1u) & 3u), 255u);
+  if (i == 1u) return lw_part(66u + 4u * (quad >> 5u), 2u * ((quad >> 1u) & 15u), 3u);
+  return lw_part(34u + 4u * (quad >> 3u), 4u * (quad & 7u), 15u);
+}
+LW_FN lw_u32 iq2_s_quad(lw_u32 quad, lw_u32 p0, lw_u32 p1, lw_u32 p2) {
+  return lw_negate(LW_GRID(lw_iq2_s_grid, 2u * (p0 | (p1 << 8u)) + (quad & 1u)), p2);
+}
+LW_FN LwPart iq2_s_sc_part(lw_u32 group, lw_u32) { return lw_part(74u + 4u * (group >> 3u), 4u * (group & 7u), 15u); }
+LW_FN lw_i32 iq2_s_sc(lw_u32 raw) { return LW_TO_I32(2u * raw + 1u); }
+LW_FN LwPart iq2_s_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
+LW_FN float iq2_s_d(lw_u32 raw) { return lw_half_to_float(raw) * 0.125f; }
+LW_NO_MIN(iq2_s)
+LW_DECODE_END
+
+#endif

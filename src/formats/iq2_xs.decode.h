@@ -1,0 +1,34 @@
+// IQ2_XS: 256 codes in 16 groups of 16, each eight of them an entry of a grid of 512 and a sign index; one fp16 d.
+// Bytes 0..1 d; the 16-bit number at 2+2*l holds the entry (low 9 bits) and sign index (high 7) of the l-th eight;
+// byte 66+g/2 the s of group g, even ones low. sc is 2s + 1, the scale d/8.
+#ifndef LANEWISE_FORMATS_IQ2_XS_DECODE_H
+#define LANEWISE_FORMATS_IQ2_XS_DECODE_H
+#include "primitives.h"
+#include "tables/iq2_xs_grid.h"
+
+#define LW_IQ2_XS_ELEMENTS 256
+#define LW_IQ2_XS_BYTES 74
+#define LW_IQ2_XS_GROUP 16
+#define LW_IQ2_XS_DGROUP 256
+#define LW_IQ2_XS_QUAD_PARTS 2
+#define LW_IQ2_XS_SC_PARTS 1
+#define LW_IQ2_XS_MN_PARTS 0
+#define LW_IQ2_XS_D_PARTS 1
+#define LW_IQ2_XS_M_PARTS 0
+
+LW_DECODE_BEGIN
+LW_FN LwPart iq2_xs_quad_part(lw_u32 quad, lw_u32 i) {
+  if (i == 0u) return lw_part(2u + 4u * (quad >> 2u), 16u * ((quad >> 1u) & 1u), 511u);
+  return lw_part(2u + 4u * (quad >> 2u), 16u * ((quad >> 1u) & 1u) + 9u, 127u);
+}
+LW_FN lw_u32 iq2_xs_quad(lw_u32 quad, lw_u32 p0, lw_u32 p1, lw_u32) {
+  return lw_negate(LW_GRID(lw_iq2_xs_grid, 2u * p0 + (quad & 1u)), lw_sign_index(p1) >> (4u * (quad & 1u)));
+}
+LW_FN LwPart iq2_xs_sc_part(lw_u32 group, lw_u32) { return lw_part(66u + 4u * (group >> 3u), 4u * (group & 7u), 15u); }
+LW_FN lw_i32 iq2_xs_sc(lw_u32 raw) { return LW_TO_I32(2u * raw + 1u); }
+LW_FN LwPart iq2_xs_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
+LW_FN float iq2_xs_d(lw_u32 raw) { return lw_half_to_float(raw) * 0.125f; }
+LW_NO_MIN(iq2_xs)
+LW_DECODE_END
+
+#endif

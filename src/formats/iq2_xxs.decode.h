@@ -1,0 +1,34 @@
+// IQ2_XXS: 256 codes in 8 groups of 32, each eight of them an entry of a grid of 256 and a sign index; one fp16 d.
+// Bytes 0..1 d; of group g, byte 2+8*g+l the entry of its l-th eight, and the word at 6+8*g the sign index of that
+// eight at bits 7l (7 bits) and s at bits 28..31. sc is 2s + 1, the scale d/8.
+#ifndef LANEWISE_FORMATS_IQ2_XXS_DECODE_H
+#define LANEWISE_FORMATS_IQ2_XXS_DECODE_H
+#include "primitives.h"
+#include "tables/iq2_xxs_grid.h"
+
+#define LW_IQ2_XXS_ELEMENTS 256
+#define LW_IQ2_XXS_BYTES 66
+#define LW_IQ2_XXS_GROUP 32
+#define LW_IQ2_XXS_DGROUP 256
+#define LW_IQ2_XXS_QUAD_PARTS 2
+#define LW_IQ2_XXS_SC_PARTS 1
+#define LW_IQ2_XXS_MN_PARTS 0
+#define LW_IQ2_XXS_D_PARTS 1
+#define LW_IQ2_XXS_M_PARTS 0
+
+LW_DECODE_BEGIN
+LW_FN LwPart iq2_xxs_quad_part(lw_u32 quad, lw_u32 i) {
+  if (i == 0u) return lw_part(2u + 8u * (quad >> 3u), 8u * ((quad >> 1u) & 3u), 255u);
+  return lw_part(6u + 8u * (quad >> 3u), 7u * ((quad >> 1u) & 3u), 127u);
+}
+LW_FN lw_u32 iq2_xxs_quad(lw_u32 quad, lw_u32 p0, lw_u32 p1, lw_u32) {
+  return lw_negate(LW_GRID(lw_iq2_xxs_grid, 2u * p0 + (quad & 1u)), lw_sign_index(p1) >> (4u * (quad & 1u)));
+}
+LW_FN LwPart iq2_xxs_sc_part(lw_u32 group, lw_u32) { return lw_part(6u + 8u * group, 28u, 15u); }
+LW_FN lw_i32 iq2_xxs_sc(lw_u32 raw) { return LW_TO_I32(2u * raw + 1u); }
+LW_FN LwPart iq2_xxs_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
+LW_FN float iq2_xxs_d(lw_u32 raw) { return lw_half_to_float(raw) * 0.125f; }
+LW_NO_MIN(iq2_xxs)
+LW_DECODE_END
+
+#endif

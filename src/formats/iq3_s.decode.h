@@ -1,0 +1,35 @@
+// IQ3_S: 256 codes in 8 groups of 32, each four of them an entry of a grid of 512 and four sign bits; one fp16 d.
+// Bytes 0..1 d; byte 2+q the low eight bits of the entry of the q-th four, byte 66+q/8 its ninth at bit q mod 8; byte
+// 74+q/2 the signs, even fours low; byte 106+g/2 the s of group g, even ones low. sc is 2s + 1.
+#ifndef LANEWISE_FORMATS_IQ3_S_DECODE_H
+#define LANEWISE_FORMATS_IQ3_S_DECODE_H
+#include "primitives.h"
+#include "tables/iq3_s_grid.h"
+
+#define LW_IQ3_S_ELEMENTS 256
+#define LW_IQ3_S_BYTES 110
+#define LW_IQ3_S_GROUP 32
+#define LW_IQ3_S_DGROUP 256
+#define LW_IQ3_S_QUAD_PARTS 3
+#define LW_IQ3_S_SC_PARTS 1
+#define LW_IQ3_S_MN_PARTS 0
+#define LW_IQ3_S_D_PARTS 1
+#define LW_IQ3_S_M_PARTS 0
+
+LW_DECODE_BEGIN
+LW_FN LwPart iq3_s_quad_part(lw_u32 quad, lw_u32 i) {
+  if (i == 0u) return lw_part(2u + 4u * (quad >> 2u), 8u * (quad & 3u), 255u);
+  if (i == 1u) return lw_part(66u + 4u * (quad >> 5u), quad & 31u, 1u);
+  return lw_part(74u + 4u * (quad >> 3u), 4u * (quad & 7u), 15u);
+}
+LW_FN lw_u32 iq3_s_quad(lw_u32, lw_u32 p0, lw_u32 p1, lw_u32 p2) {
+  return lw_negate(LW_GRID(lw_iq3_s_grid, p0 | (p1 << 8u)), p2);
+}
+LW_FN LwPart iq3_s_sc_part(lw_u32 group, lw_u32) { return lw_part(106u, 4u * group, 15u); }
+LW_FN lw_i32 iq3_s_sc(lw_u32 raw) { return LW_TO_I32(2u * raw + 1u); }
+LW_FN LwPart iq3_s_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
+LW_FN float iq3_s_d(lw_u32 raw) { return lw_half_to_float(raw); }
+LW_NO_MIN(iq3_s)
+LW_DECODE_END
+
+#endif

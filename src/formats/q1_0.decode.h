@@ -1,0 +1,26 @@
+// Q1_0: 128 codes of one bit, one fp16 d. Bytes 0..1 d; byte 2+j holds elements 8*j to 8*j+7, lowest bit first; a set
+// bit is +1, a clear one -1.
+#ifndef LANEWISE_FORMATS_Q1_0_DECODE_H
+#define LANEWISE_FORMATS_Q1_0_DECODE_H
+#include "primitives.h"
+
+#define LW_Q1_0_ELEMENTS 128
+#define LW_Q1_0_BYTES 18
+#define LW_Q1_0_GROUP 128
+#define LW_Q1_0_DGROUP 128
+#define LW_Q1_0_QUAD_PARTS 1
+#define LW_Q1_0_SC_PARTS 0
+#define LW_Q1_0_MN_PARTS 0
+#define LW_Q1_0_D_PARTS 1
+#define LW_Q1_0_M_PARTS 0
+
+LW_DECODE_BEGIN
+LW_FN LwPart q1_0_quad_part(lw_u32 quad, lw_u32) { return lw_part(2u + 4u * (quad >> 3u), 4u * (quad & 7u), 15u); }
+LW_FN lw_u32 q1_0_quad(lw_u32, lw_u32 p0, lw_u32, lw_u32) { return ~(lw_spread_bits(p0) * 0xFEu); }
+LW_NO_SUB_SCALE(q1_0)
+LW_FN LwPart q1_0_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
+LW_FN float q1_0_d(lw_u32 raw) { return lw_half_to_float(raw); }
+LW_NO_MIN(q1_0)
+LW_DECODE_END
+
+#endif
