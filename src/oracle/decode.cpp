@@ -249,7 +249,10 @@ Element in_block(int id, Bytes b, int k) {
 }
 
 Element at(const Facts& f, Bytes row, std::int64_t k) {
-  return in_block(f.id, row + k / f.block_elements * f.block_bytes, static_cast<int>(k % f.block_elements));
+  // Block sizes are powers of two; a 64-bit division would cost as much as the rest.
+  const int shift = std::countr_zero(static_cast<unsigned>(f.block_elements));
+  const std::int64_t block = k >> shift;
+  return in_block(f.id, row + block * f.block_bytes, static_cast<int>(k - (block << shift)));
 }
 
 // Products and sum are exact in double: every part is a multiple of a fixed unit, 2^-27 or more where there

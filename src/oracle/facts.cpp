@@ -35,15 +35,26 @@ constexpr Facts kFacts[kFormatCount] = {
     {"Q2_0", 42, 64, 18, 64, 64, false, false, false},
 };
 
+constexpr int kIds = 64;
+
+struct PositionById {
+  signed char at[kIds];
+};
+
+constexpr PositionById kPosition = [] {
+  PositionById position{};
+  for (auto& at : position.at) at = -1;
+  for (int i = 0; i < kFormatCount; ++i) position.at[kFacts[i].id] = static_cast<signed char>(i);
+  return position;
+}();
+
 }  // namespace
 
 const Facts* all_facts() { return kFacts; }
 
 const Facts* facts(int ggml_id) {
-  for (const Facts& f : kFacts) {
-    if (f.id == ggml_id) return &f;
-  }
-  return nullptr;
+  if (ggml_id < 0 || ggml_id >= kIds || kPosition.at[ggml_id] < 0) return nullptr;
+  return &kFacts[kPosition.at[ggml_id]];
 }
 
 std::int64_t row_bytes(int id, std::int64_t cols) {
