@@ -1,0 +1,21 @@
+// The CPU backend: its kernels, and what this machine's processor offers them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "kernels/kernel.h"
+
+namespace lanewise {
+
+/// Rows of kernels.def, best first.
+std::span<const KernelDesc> cpu_kernels();
+/// Capability bits of this processor.
+std::uint32_t cpu_capabilities();
+/// The processor's name as the system gives it, or its architecture where it gives none.
+std::string cpu_description();
+/// Processors this process may run on.
+std::uint32_t cpu_count();
+
+}  // namespace lanewise

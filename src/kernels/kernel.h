@@ -1,0 +1,75 @@
+// What a kernel is to the rest of the library: a row of a backend's kernels.def. One list declares, selects, verifies,
+// tunes and benches.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "arithmetic/activation.h"
+#include "base/status.h"
+#include "formats/matrix_view.h"
+#include "layout/layout.h"
+
+namespace lanewise {
+
+/// How a kernel walks rows. A field a kernel doesn't use is 1.
+struct Tile {
+  std::uint16_t rows = 1;     ///< rows in flight
+  std::uint16_t lanes = 1;    ///< lanes that share a row
+  std::uint16_t unroll = 1;   ///< super-blocks a step
+  std::uint16_t split_k = 1;  ///< parts of K, on the boundaries of the eighths
+};
+
+/// The formats a kernel is for, by their properties, never by name.
+enum class FormatClass : std::uint8_t { CODES, FLOATS };
+bool accepts(FormatClass formats, const FormatInfo& info);
+
+/// Rows row_begin .. row_end-1 of y for every token; arguments as checked by the caller, no allocation.
+using CpuLaunch = void (*)(const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t row_begin,
+                           std::uint64_t row_end);
+
+/// What a device offers, as bits; a kernel's `needs` must all be there. An argument of select(), so that any machine can
+/// ask what another would run.
+enum Capability : std::uint32_t { CAP_NONE = 0 };
+
+struct KernelDesc {
+  std::string_view backend;  ///< "cpu"
+  std::string_view name;     ///< "scalar"
+  FormatClass formats;
+  Layout layout;
+  Tile tile;
+  std::uint32_t needs;
+  CpuLaunch launch;
+};
+
+/// Every kernel of every backend built in, best first within a backend.
+std::span<const KernelDesc> kernels();
+
+/// "cpu.gemv.q4_K.raw.x16.scalar": how a kernel is printed, and chosen by name.
+std::string kernel_name(const KernelDesc& kernel, const FormatInfo& info, Planes planes);
+
+/// What is to be computed, as far as the choice of a kernel depends on it.
+struct Problem {
+  Format format;
+  std::uint64_t rows;
+  std::uint64_t cols;
+  std::uint64_t tokens;
+  Planes planes;
+  Layout layout;
+};
+
+/// A choice, with the reason.
+struct Plan {
+  const KernelDesc* kernel;
+  std::string name;
+  std::string why;
+};
+
+/// Pure: the first kernel of `backend` that accepts the problem and whose needs are all in `capabilities`. With
+/// `override_name` (a kernel's full name, or its last part) that kernel or an error.
+Result<Plan> select(const Problem& problem, std::string_view backend, std::uint32_t capabilities,
+                    std::string_view override_name = {});
+
+}  // namespace lanewise
