@@ -10,41 +10,54 @@
 namespace lanewise {
 namespace {
 
-// code * 2^exponent by integer operations, since the result may be subnormal (rounding never takes part: a code has at
-// most four significant bits and the least exponent is -128).
-float scaled_code(lw_i32 code, lw_i32 exponent) {
-  if (code == 0) return 0.0F;
-  const auto magnitude = static_cast<lw_u32>(code < 0 ? -code : code);
-  const auto sign = code < 0 ? 0x80000000u : 0u;
-  const auto width = static_cast<lw_i32>(std::bit_width(magnitude));
-  const lw_i32 biased = exponent + width - 1 + 127;
-  if (biased >= 255) return std::bit_cast<float>(sign | 0x7F800000u);
-  if (biased <= 0) return std::bit_cast<float>(sign | (magnitude << (exponent + 149)));
-  return std::bit_cast<float>(sign | (static_cast<lw_u32>(biased) << 23) | ((magnitude << (24 - width)) & 0x7FFFFFu));
+// 2^exponent, -149 to 127, put together from its bits: below -126 it is subnormal.
+float power_of_two(lw_i32 exponent) {
+  if (exponent < -126) return std::bit_cast<float>(1u << (exponent + 149));
+  return std::bit_cast<float>(static_cast<lw_u32>(exponent + 127) << 23);
 }
 
 float without_payload(float value) { return value != value ? std::bit_cast<float>(0x7FC00000u) : value; }
 
+// Subnormal operands and results (MXFP4 has both) are kept: the caller has set the floating-point environment. The
+// scales are found once a group, which is what makes the loop over quads cheap.
 template <class T>
-LW_NOINLINE void dequantize_block(const std::uint8_t* bytes, float* out) {
-  const Block<T> block{bytes};
-  for (lw_u32 quad = 0; quad < T::info.block_elements / 4; ++quad) {
-    const lw_u32 codes = block.quad(quad);
-    const lw_u32 group = quad * 4 / T::info.group;
-    const lw_u32 dgroup = quad * 4 / T::info.dgroup;
-    for (lw_u32 i = 0; i < 4; ++i) {
-      const lw_i32 code = quad_code(codes, i);
-      float value = 0;
+LW_NOINLINE void dequantize_blocks(const std::uint8_t* bytes, std::uint64_t count, float* out) {
+  constexpr lw_u32 dgroup_groups = T::info.dgroup / T::info.group;
+  constexpr lw_u32 group_quads = T::info.group / 4;
+  for (std::uint64_t b = 0; b < count; ++b, bytes += T::info.block_bytes) {
+    const Block<T> block{bytes};
+    for (lw_u32 dgroup = 0; dgroup < T::info.block_elements / T::info.dgroup; ++dgroup) {
+      float d = 0;
+      float m = 0;
       if constexpr (T::info.kind == FormatKind::EXP) {
-        value = scaled_code(code, T::exponent(block.scale_bits(dgroup)));
+        d = power_of_two(T::exponent(block.scale_bits(dgroup)));
       } else {
-        value = T::d(block.scale_bits(dgroup)) * static_cast<float>(block.sub_scale(group)) * static_cast<float>(code);
-        if constexpr (T::info.has_min) {
-          value += T::m(block.min_bits(dgroup)) * static_cast<float>(block.sub_min(group));
+        d = T::d(block.scale_bits(dgroup));
+      }
+      if constexpr (T::info.has_min) m = T::m(block.min_bits(dgroup));
+      for (lw_u32 g = 0; g < dgroup_groups; ++g) {
+        const lw_u32 group = dgroup * dgroup_groups + g;
+        const float scale = d * static_cast<float>(block.sub_scale(group));
+        const float min = T::info.has_min ? m * static_cast<float>(block.sub_min(group)) : 0.0F;
+        for (lw_u32 q = 0; q < group_quads; ++q) {
+          const lw_u32 codes = block.quad(group * group_quads + q);
+          for (lw_u32 i = 0; i < 4; ++i) {
+            float value = scale * static_cast<float>(quad_code(codes, i));
+            if constexpr (T::info.has_min) value += min;
+            *out++ = without_payload(value);
+          }
         }
       }
-      out[quad * 4 + i] = without_payload(value);
     }
+  }
+}
+
+template <class T>
+LW_NOINLINE void widen(const std::uint8_t* bytes, std::uint64_t count, float* out) {
+  for (std::uint64_t k = 0; k < count; ++k, bytes += T::info.block_bytes) {
+    lw_u32 raw = 0;
+    std::memcpy(&raw, bytes, T::info.block_bytes);
+    out[k] = without_payload(T::value(raw));
   }
 }
 
@@ -53,15 +66,10 @@ LW_NOINLINE void dequantize_block(const std::uint8_t* bytes, float* out) {
 void dequantize_row(Format format, const std::uint8_t* row, std::uint64_t cols, float* out) {
   const FloatEnvironment environment;
   with_format(format, [&]<class T>(T) {
-    for (std::uint64_t k = 0; k < cols;
-         k += T::info.block_elements, row += T::info.block_bytes, out += T::info.block_elements) {
-      if constexpr (T::info.is_float()) {
-        lw_u32 raw = 0;
-        std::memcpy(&raw, row, T::info.block_bytes);
-        *out = without_payload(T::value(raw));
-      } else {
-        dequantize_block<T>(row, out);
-      }
+    if constexpr (T::info.is_float()) {
+      widen<T>(row, cols, out);
+    } else {
+      dequantize_blocks<T>(row, cols / T::info.block_elements, out);
     }
   });
 }
