@@ -128,8 +128,8 @@ float quantised_product(const Row& row, const Activation& x, std::int64_t token,
     const int v = static_cast<int>(k % kSuperBlock / f.dgroup % kQuantAccumulators);
     const int e = x.e[index(token * x.blocks + b)];
 
-    std::int64_t J[3];
-    std::int64_t M[3];
+    std::int64_t J[3] = {};
+    std::int64_t M[3] = {};
     for (int p = 0; p < planes; ++p) {
       const std::int8_t* plane = x.planes.data() + (p * x.tokens + token) * x.cols + k;
       J[p] = dot(row.scaled_code.data() + k, plane, f.dgroup);
