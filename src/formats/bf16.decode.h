@@ -9,7 +9,7 @@
 #define LW_BF16_DGROUP 1
 
 LW_DECODE_BEGIN
-LW_FN float bf16_value(lw_u32 raw) { return LW_AS_FLOAT(raw << 16u); }
+LW_FN lw_float bf16_value(lw_word raw) { return LW_AS_FLOAT(raw << 16u); }
 LW_DECODE_END
 
 #endif

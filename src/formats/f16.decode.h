@@ -9,7 +9,7 @@
 #define LW_F16_DGROUP 1
 
 LW_DECODE_BEGIN
-LW_FN float f16_value(lw_u32 raw) { return lw_half_to_float(raw); }
+LW_FN lw_float f16_value(lw_word raw) { return lw_half_to_float(raw); }
 LW_DECODE_END
 
 #endif

@@ -9,7 +9,7 @@
 #define LW_F32_DGROUP 1
 
 LW_DECODE_BEGIN
-LW_FN float f32_value(lw_u32 raw) { return LW_AS_FLOAT(raw); }
+LW_FN lw_float f32_value(lw_word raw) { return LW_AS_FLOAT(raw); }
 LW_DECODE_END
 
 #endif

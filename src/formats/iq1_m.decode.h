@@ -19,22 +19,22 @@
 #define LW_IQ1_M_M_PARTS 0
 
 LW_DECODE_BEGIN
-LW_FN LwPart iq1_m_quad_part(lw_u32 quad, lw_u32 i) {
+LW_WHERE LwPart iq1_m_quad_part(lw_u32 quad, lw_u32 i) {
   if (i == 0u) return lw_part(4u * (quad >> 3u), 8u * ((quad >> 1u) & 3u), 255u);
   if (i == 1u) return lw_part(32u + 4u * (quad >> 4u), 4u * ((quad >> 1u) & 7u), 7u);
   return lw_part(32u + 4u * (quad >> 4u), 4u * ((quad >> 1u) & 7u) + 3u, 1u);
 }
 // The grid holds value + 1 in nibbles, so that a code 8 * value +- 1 is 8 * nibble - 8 +- 1.
-LW_FN lw_u32 iq1_m_quad(lw_u32 quad, lw_u32 p0, lw_u32 p1, lw_u32 p2) {
-  lw_u32 nibbles = (LW_GRID(lw_iq1_grid, p0 | (p1 << 8u)) >> (4u * (quad & 1u))) & 0x0F0F0F0Fu;
-  return lw_bytes_add(nibbles << 3u, p2 != 0u ? 0xF7F7F7F7u : 0xF9F9F9F9u);
+LW_FN lw_word iq1_m_quad(lw_u32 quad, lw_word p0, lw_word p1, lw_word p2) {
+  lw_word nibbles = (LW_GRID(lw_iq1_grid, p0 | (p1 << 8u)) >> (4u * (quad & 1u))) & 0x0F0F0F0Fu;
+  return lw_bytes_add(nibbles << 3u, 0xF9F9F9F9u ^ (p2 * 0x0E0E0E0Eu));
 }
-LW_FN LwPart iq1_m_sc_part(lw_u32 group, lw_u32) {
+LW_WHERE LwPart iq1_m_sc_part(lw_u32 group, lw_u32) {
   return lw_part(48u + 4u * (group >> 3u), 16u * ((group >> 2u) & 1u) + 3u * (group & 3u), 7u);
 }
-LW_FN lw_i32 iq1_m_sc(lw_u32 raw) { return LW_TO_I32(2u * raw + 1u); }
-LW_FN LwPart iq1_m_d_part(lw_u32, lw_u32 i) { return lw_part(48u + 4u * (i >> 1u), 16u * (i & 1u) + 12u, 15u); }
-LW_FN float iq1_m_d(lw_u32 raw) { return lw_half_to_float(raw) * 0.125f; }
+LW_FN lw_int iq1_m_sc(lw_word raw) { return LW_TO_I32(2u * raw + 1u); }
+LW_WHERE LwPart iq1_m_d_part(lw_u32, lw_u32 i) { return lw_part(48u + 4u * (i >> 1u), 16u * (i & 1u) + 12u, 15u); }
+LW_FN lw_float iq1_m_d(lw_word raw) { return lw_half_to_float(raw) * 0.125f; }
 LW_NO_MIN(iq1_m)
 LW_DECODE_END
 

@@ -18,22 +18,22 @@
 #define LW_IQ1_S_M_PARTS 0
 
 LW_DECODE_BEGIN
-LW_FN LwPart iq1_s_quad_part(lw_u32 quad, lw_u32 i) {
+LW_WHERE LwPart iq1_s_quad_part(lw_u32 quad, lw_u32 i) {
   if (i == 0u) return lw_part(2u + 4u * (quad >> 3u), 8u * ((quad >> 1u) & 3u), 255u);
   if (i == 1u) return lw_part(34u + 4u * (quad >> 4u), 16u * ((quad >> 3u) & 1u) + 3u * ((quad >> 1u) & 3u), 7u);
   return lw_part(34u + 4u * (quad >> 4u), 16u * ((quad >> 3u) & 1u) + 15u, 1u);
 }
 // The grid holds value + 1 in nibbles, so that a code 8 * value +- 1 is 8 * nibble - 8 +- 1.
-LW_FN lw_u32 iq1_s_quad(lw_u32 quad, lw_u32 p0, lw_u32 p1, lw_u32 p2) {
-  lw_u32 nibbles = (LW_GRID(lw_iq1_grid, p0 | (p1 << 8u)) >> (4u * (quad & 1u))) & 0x0F0F0F0Fu;
-  return lw_bytes_add(nibbles << 3u, p2 != 0u ? 0xF7F7F7F7u : 0xF9F9F9F9u);
+LW_FN lw_word iq1_s_quad(lw_u32 quad, lw_word p0, lw_word p1, lw_word p2) {
+  lw_word nibbles = (LW_GRID(lw_iq1_grid, p0 | (p1 << 8u)) >> (4u * (quad & 1u))) & 0x0F0F0F0Fu;
+  return lw_bytes_add(nibbles << 3u, 0xF9F9F9F9u ^ (p2 * 0x0E0E0E0Eu));
 }
-LW_FN LwPart iq1_s_sc_part(lw_u32 group, lw_u32) {
+LW_WHERE LwPart iq1_s_sc_part(lw_u32 group, lw_u32) {
   return lw_part(34u + 4u * (group >> 1u), 16u * (group & 1u) + 12u, 7u);
 }
-LW_FN lw_i32 iq1_s_sc(lw_u32 raw) { return LW_TO_I32(2u * raw + 1u); }
-LW_FN LwPart iq1_s_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
-LW_FN float iq1_s_d(lw_u32 raw) { return lw_half_to_float(raw) * 0.125f; }
+LW_FN lw_int iq1_s_sc(lw_word raw) { return LW_TO_I32(2u * raw + 1u); }
+LW_WHERE LwPart iq1_s_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
+LW_FN lw_float iq1_s_d(lw_word raw) { return lw_half_to_float(raw) * 0.125f; }
 LW_NO_MIN(iq1_s)
 LW_DECODE_END
 

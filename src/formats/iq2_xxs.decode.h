@@ -17,17 +17,17 @@
 #define LW_IQ2_XXS_M_PARTS 0
 
 LW_DECODE_BEGIN
-LW_FN LwPart iq2_xxs_quad_part(lw_u32 quad, lw_u32 i) {
+LW_WHERE LwPart iq2_xxs_quad_part(lw_u32 quad, lw_u32 i) {
   if (i == 0u) return lw_part(2u + 8u * (quad >> 3u), 8u * ((quad >> 1u) & 3u), 255u);
   return lw_part(6u + 8u * (quad >> 3u), 7u * ((quad >> 1u) & 3u), 127u);
 }
-LW_FN lw_u32 iq2_xxs_quad(lw_u32 quad, lw_u32 p0, lw_u32 p1, lw_u32) {
+LW_FN lw_word iq2_xxs_quad(lw_u32 quad, lw_word p0, lw_word p1, lw_word) {
   return lw_negate(LW_GRID(lw_iq2_xxs_grid, 2u * p0 + (quad & 1u)), lw_sign_index(p1) >> (4u * (quad & 1u)));
 }
-LW_FN LwPart iq2_xxs_sc_part(lw_u32 group, lw_u32) { return lw_part(6u + 8u * group, 28u, 15u); }
-LW_FN lw_i32 iq2_xxs_sc(lw_u32 raw) { return LW_TO_I32(2u * raw + 1u); }
-LW_FN LwPart iq2_xxs_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
-LW_FN float iq2_xxs_d(lw_u32 raw) { return lw_half_to_float(raw) * 0.125f; }
+LW_WHERE LwPart iq2_xxs_sc_part(lw_u32 group, lw_u32) { return lw_part(6u + 8u * group, 28u, 15u); }
+LW_FN lw_int iq2_xxs_sc(lw_word raw) { return LW_TO_I32(2u * raw + 1u); }
+LW_WHERE LwPart iq2_xxs_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
+LW_FN lw_float iq2_xxs_d(lw_word raw) { return lw_half_to_float(raw) * 0.125f; }
 LW_NO_MIN(iq2_xxs)
 LW_DECODE_END
 

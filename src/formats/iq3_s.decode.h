@@ -17,18 +17,18 @@
 #define LW_IQ3_S_M_PARTS 0
 
 LW_DECODE_BEGIN
-LW_FN LwPart iq3_s_quad_part(lw_u32 quad, lw_u32 i) {
+LW_WHERE LwPart iq3_s_quad_part(lw_u32 quad, lw_u32 i) {
   if (i == 0u) return lw_part(2u + 4u * (quad >> 2u), 8u * (quad & 3u), 255u);
   if (i == 1u) return lw_part(66u + 4u * (quad >> 5u), quad & 31u, 1u);
   return lw_part(74u + 4u * (quad >> 3u), 4u * (quad & 7u), 15u);
 }
-LW_FN lw_u32 iq3_s_quad(lw_u32, lw_u32 p0, lw_u32 p1, lw_u32 p2) {
+LW_FN lw_word iq3_s_quad(lw_u32, lw_word p0, lw_word p1, lw_word p2) {
   return lw_negate(LW_GRID(lw_iq3_s_grid, p0 | (p1 << 8u)), p2);
 }
-LW_FN LwPart iq3_s_sc_part(lw_u32 group, lw_u32) { return lw_part(106u, 4u * group, 15u); }
-LW_FN lw_i32 iq3_s_sc(lw_u32 raw) { return LW_TO_I32(2u * raw + 1u); }
-LW_FN LwPart iq3_s_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
-LW_FN float iq3_s_d(lw_u32 raw) { return lw_half_to_float(raw); }
+LW_WHERE LwPart iq3_s_sc_part(lw_u32 group, lw_u32) { return lw_part(106u, 4u * group, 15u); }
+LW_FN lw_int iq3_s_sc(lw_word raw) { return LW_TO_I32(2u * raw + 1u); }
+LW_WHERE LwPart iq3_s_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
+LW_FN lw_float iq3_s_d(lw_word raw) { return lw_half_to_float(raw); }
 LW_NO_MIN(iq3_s)
 LW_DECODE_END
 

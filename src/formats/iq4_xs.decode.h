@@ -16,19 +16,19 @@
 #define LW_IQ4_XS_M_PARTS 0
 
 LW_DECODE_BEGIN
-LW_FN LwPart iq4_xs_quad_part(lw_u32 quad, lw_u32) {
+LW_WHERE LwPart iq4_xs_quad_part(lw_u32 quad, lw_u32) {
   return lw_part(8u + 16u * (quad >> 3u) + 4u * (quad & 3u), ((quad >> 2u) & 1u) * 4u, 0x0F0F0F0Fu);
 }
 // -127 -104 -83 -65 -49 -35 -22 -10 1 13 25 38 53 69 89 113.
-LW_FN lw_u32 iq4_xs_quad(lw_u32, lw_u32 p0, lw_u32, lw_u32) {
+LW_FN lw_word iq4_xs_quad(lw_u32, lw_word p0, lw_word, lw_word) {
   return lw_table16(p0, 0xBFAD9881u, 0xF6EADDCFu, 0x26190D01u, 0x71594535u);
 }
-LW_FN LwPart iq4_xs_sc_part(lw_u32 group, lw_u32 i) {
+LW_WHERE LwPart iq4_xs_sc_part(lw_u32 group, lw_u32 i) {
   return i == 0u ? lw_part(4u, 4u * group, 15u) : lw_part(0u, 16u + 2u * group, 3u);
 }
-LW_FN lw_i32 iq4_xs_sc(lw_u32 raw) { return LW_TO_I32(raw) - 32; }
-LW_FN LwPart iq4_xs_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
-LW_FN float iq4_xs_d(lw_u32 raw) { return lw_half_to_float(raw); }
+LW_FN lw_int iq4_xs_sc(lw_word raw) { return LW_TO_I32(raw) - 32; }
+LW_WHERE LwPart iq4_xs_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
+LW_FN lw_float iq4_xs_d(lw_word raw) { return lw_half_to_float(raw); }
 LW_NO_MIN(iq4_xs)
 LW_DECODE_END
 

@@ -15,16 +15,16 @@
 #define LW_MXFP4_M_PARTS 0
 
 LW_DECODE_BEGIN
-LW_FN LwPart mxfp4_quad_part(lw_u32 quad, lw_u32) {
+LW_WHERE LwPart mxfp4_quad_part(lw_u32 quad, lw_u32) {
   return lw_part(1u + 4u * (quad & 3u), (quad >> 2u) * 4u, 0x0F0F0F0Fu);
 }
 // 0 1 2 3 4 6 8 12 and their negatives.
-LW_FN lw_u32 mxfp4_quad(lw_u32, lw_u32 p0, lw_u32, lw_u32) {
+LW_FN lw_word mxfp4_quad(lw_u32, lw_word p0, lw_word, lw_word) {
   return lw_table16(p0, 0x03020100u, 0x0C080604u, 0xFDFEFF00u, 0xF4F8FAFCu);
 }
 LW_NO_SUB_SCALE(mxfp4)
-LW_FN LwPart mxfp4_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFu); }
-LW_FN lw_i32 mxfp4_exponent(lw_u32 raw) { return LW_TO_I32(raw) - 128; }
+LW_WHERE LwPart mxfp4_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFu); }
+LW_FN lw_int mxfp4_exponent(lw_word raw) { return LW_TO_I32(raw) - 128; }
 LW_NO_MIN(mxfp4)
 LW_DECODE_END
 

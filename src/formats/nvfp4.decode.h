@@ -15,16 +15,16 @@
 #define LW_NVFP4_M_PARTS 0
 
 LW_DECODE_BEGIN
-LW_FN LwPart nvfp4_quad_part(lw_u32 quad, lw_u32) {
+LW_WHERE LwPart nvfp4_quad_part(lw_u32 quad, lw_u32) {
   return lw_part(4u + 8u * (quad >> 2u) + 4u * (quad & 1u), ((quad >> 1u) & 1u) * 4u, 0x0F0F0F0Fu);
 }
 // 0 1 2 3 4 6 8 12 and their negatives.
-LW_FN lw_u32 nvfp4_quad(lw_u32, lw_u32 p0, lw_u32, lw_u32) {
+LW_FN lw_word nvfp4_quad(lw_u32, lw_word p0, lw_word, lw_word) {
   return lw_table16(p0, 0x03020100u, 0x0C080604u, 0xFDFEFF00u, 0xF4F8FAFCu);
 }
 LW_NO_SUB_SCALE(nvfp4)
-LW_FN LwPart nvfp4_d_part(lw_u32 dgroup, lw_u32) { return lw_part(0u, 8u * dgroup, 255u); }
-LW_FN float nvfp4_d(lw_u32 raw) { return lw_ue4m3_halved(raw); }
+LW_WHERE LwPart nvfp4_d_part(lw_u32 dgroup, lw_u32) { return lw_part(0u, 8u * dgroup, 255u); }
+LW_FN lw_float nvfp4_d(lw_word raw) { return lw_ue4m3_halved(raw); }
 LW_NO_MIN(nvfp4)
 LW_DECODE_END
 

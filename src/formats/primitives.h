@@ -5,13 +5,21 @@
 //
 // Words are 32-bit, little-endian. A "quad" is four signed code bytes in one word, element 4*quad in the low byte: the
 // operand of dp4a, VNNI, sdot, Vulkan's packed dot and int8 matrix units.
+//
+// LW_WHERE marks functions of an index that say where a field lies, LW_FN those that take words (lw_word) and give
+// words, integers (lw_int) or floats (lw_float). A backend may compile the latter for vectors of words, one row a lane:
+// it defines LW_LANES, these three types with the operators used here, and every primitive.
 #ifndef LANEWISE_FORMATS_PRIMITIVES_H
 #define LANEWISE_FORMATS_PRIMITIVES_H
 
 #if defined(LW_LANG_GLSL)
 #define LW_FN
+#define LW_WHERE
 #define lw_u32 uint
 #define lw_i32 int
+#define lw_word uint
+#define lw_int int
+#define lw_float float
 #define LW_AS_FLOAT(bits) uintBitsToFloat(bits)
 #define LW_AS_U32(value) floatBitsToUint(value)
 #define LW_TO_F32(value) float(value)
@@ -22,8 +30,12 @@
 #elif defined(__METAL_VERSION__)
 #include <metal_stdlib>
 #define LW_FN static inline
+#define LW_WHERE static inline
 #define lw_u32 uint
 #define lw_i32 int
+#define lw_word uint
+#define lw_int int
+#define lw_float float
 #define LW_AS_FLOAT(bits) as_type<float>(bits)
 #define LW_AS_U32(value) as_type<uint>(value)
 #define LW_TO_F32(value) static_cast<float>(value)
@@ -36,8 +48,12 @@
 #elif defined(__CUDACC__)
 #include <cstdint>
 #define LW_FN static __device__ __forceinline__
+#define LW_WHERE static __device__ __forceinline__
 #define lw_u32 std::uint32_t
 #define lw_i32 std::int32_t
+#define lw_word std::uint32_t
+#define lw_int std::int32_t
+#define lw_float float
 #define LW_AS_FLOAT(bits) __uint_as_float(bits)
 #define LW_AS_U32(value) __float_as_uint(value)
 #define LW_TO_F32(value) static_cast<float>(value)
@@ -48,12 +64,26 @@
 #define LW_TABLE_END \
   }                  \
   ;
+#elif defined(LW_LANES)
+#include <cstdint>
+#define LW_FN [[maybe_unused]] static inline __attribute__((always_inline))
+#define LW_WHERE [[maybe_unused]] constexpr
+#define lw_u32 std::uint32_t
+#define lw_i32 std::int32_t
+#define LW_TABLE_BEGIN(name, count) inline constexpr std::uint32_t name[count] = {
+#define LW_TABLE_END \
+  }                  \
+  ;
 #else
 #include <bit>
 #include <cstdint>
 #define LW_FN [[maybe_unused]] constexpr
+#define LW_WHERE [[maybe_unused]] constexpr
 #define lw_u32 std::uint32_t
 #define lw_i32 std::int32_t
+#define lw_word std::uint32_t
+#define lw_int std::int32_t
+#define lw_float float
 #define LW_AS_FLOAT(bits) std::bit_cast<float>(bits)
 #define LW_AS_U32(value) std::bit_cast<std::uint32_t>(value)
 #define LW_TO_F32(value) static_cast<float>(value)
@@ -84,7 +114,7 @@ struct LwPart {
   lw_u32 mask;
 };
 
-LW_FN LwPart lw_part(lw_u32 byte, lw_u32 shift, lw_u32 mask) {
+LW_WHERE LwPart lw_part(lw_u32 byte, lw_u32 shift, lw_u32 mask) {
   LwPart part;
   part.byte = byte;
   part.shift = shift;
@@ -94,30 +124,30 @@ LW_FN LwPart lw_part(lw_u32 byte, lw_u32 shift, lw_u32 mask) {
 
 // The functions of a role that a format lacks, so that every decode file offers the same set.
 #define LW_NO_SUB_SCALE(name)                                                 \
-  LW_FN LwPart name##_sc_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0u); } \
-  LW_FN lw_i32 name##_sc(lw_u32) { return 1; }
+  LW_WHERE LwPart name##_sc_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0u); } \
+  LW_FN lw_int name##_sc(lw_word) { return lw_int(1); }
 #define LW_NO_MIN(name)                                                       \
-  LW_FN LwPart name##_mn_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0u); } \
-  LW_FN lw_i32 name##_mn(lw_u32) { return 0; }                                \
-  LW_FN LwPart name##_m_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0u); }  \
-  LW_FN float name##_m(lw_u32) { return 0.0f; }
+  LW_WHERE LwPart name##_mn_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0u); } \
+  LW_FN lw_int name##_mn(lw_word) { return lw_int(0); }                                \
+  LW_WHERE LwPart name##_m_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0u); }  \
+  LW_FN lw_float name##_m(lw_word) { return lw_float(0.0f); }
 
 // Sum of two words byte by byte, each modulo 256.
 #ifndef LW_HAVE_BYTES_ADD
-LW_FN lw_u32 lw_bytes_add(lw_u32 a, lw_u32 b) {
+LW_FN lw_word lw_bytes_add(lw_word a, lw_word b) {
   return ((a & 0x7F7F7F7Fu) + (b & 0x7F7F7F7Fu)) ^ ((a ^ b) & 0x80808080u);
 }
 #endif
 
 // Bit i of the low four to bit 0 of byte i.
 #ifndef LW_HAVE_SPREAD_BITS
-LW_FN lw_u32 lw_spread_bits(lw_u32 bits) { return ((bits & 15u) * 0x00204081u) & 0x01010101u; }
+LW_FN lw_word lw_spread_bits(lw_word bits) { return ((bits & 15u) * 0x00204081u) & 0x01010101u; }
 #endif
 
 // Crumb i (two bits) of the low byte to byte i.
 #ifndef LW_HAVE_SPREAD_CRUMBS
-LW_FN lw_u32 lw_spread_crumbs(lw_u32 crumbs) {
-  lw_u32 pairs = (crumbs & 15u) | ((crumbs & 0xF0u) << 12u);
+LW_FN lw_word lw_spread_crumbs(lw_word crumbs) {
+  lw_word pairs = (crumbs & 15u) | ((crumbs & 0xF0u) << 12u);
   return (pairs | (pairs << 6u)) & 0x03030303u;
 }
 #endif
@@ -125,38 +155,38 @@ LW_FN lw_u32 lw_spread_crumbs(lw_u32 crumbs) {
 // Digit `place` (0..4, the most significant first) of each byte, a byte holding five base-3 digits as the fraction
 // byte / 256: the digits before the wanted one leave at the top by a product modulo 256, then 3 * byte / 256 is it.
 #ifndef LW_HAVE_TRITS
-LW_FN lw_u32 lw_trits(lw_u32 bytes, lw_u32 place) {
+LW_FN lw_word lw_trits(lw_word bytes, lw_u32 place) {
   lw_u32 power = place < 4u ? (0x1B090301u >> (8u * place)) & 255u : 81u;
-  lw_u32 even = ((bytes & 0x00FF00FFu) * power) & 0x00FF00FFu;
-  lw_u32 odd = (((bytes >> 8u) & 0x00FF00FFu) * power) & 0x00FF00FFu;
+  lw_word even = ((bytes & 0x00FF00FFu) * power) & 0x00FF00FFu;
+  lw_word odd = (((bytes >> 8u) & 0x00FF00FFu) * power) & 0x00FF00FFu;
   return (((even * 3u) >> 8u) & 0x00030003u) | ((odd * 3u) & 0x03000300u);
 }
 #endif
 
 // Eight signs from a sign index of seven bits: the eighth makes the number of negative ones even.
 #ifndef LW_HAVE_SIGN_INDEX
-LW_FN lw_u32 lw_sign_index(lw_u32 index) {
-  lw_u32 fold = index ^ (index >> 4u);
+LW_FN lw_word lw_sign_index(lw_word index) {
+  lw_word fold = index ^ (index >> 4u);
   return index | (((0x6996u >> (fold & 15u)) & 1u) << 7u);
 }
 #endif
 
 // Byte i negated where bit i of the low four of `signs` is set.
 #ifndef LW_HAVE_NEGATE
-LW_FN lw_u32 lw_negate(lw_u32 bytes, lw_u32 signs) {
-  lw_u32 ones = lw_spread_bits(signs);
+LW_FN lw_word lw_negate(lw_word bytes, lw_word signs) {
+  lw_word ones = lw_spread_bits(signs);
   return lw_bytes_add(bytes ^ (ones * 255u), ones);
 }
 #endif
 
 // Each byte (0..15) looked up in a table of 16 bytes, held in four words.
 #ifndef LW_HAVE_TABLE16
-LW_FN lw_u32 lw_table16_one(lw_u32 n, lw_u32 t0, lw_u32 t1, lw_u32 t2, lw_u32 t3) {
-  lw_u32 low = (n & 4u) != 0u ? t1 : t0;
-  lw_u32 high = (n & 4u) != 0u ? t3 : t2;
+LW_FN lw_word lw_table16_one(lw_word n, lw_word t0, lw_word t1, lw_word t2, lw_word t3) {
+  lw_word low = (n & 4u) != 0u ? t1 : t0;
+  lw_word high = (n & 4u) != 0u ? t3 : t2;
   return (((n & 8u) != 0u ? high : low) >> (8u * (n & 3u))) & 255u;
 }
-LW_FN lw_u32 lw_table16(lw_u32 n, lw_u32 t0, lw_u32 t1, lw_u32 t2, lw_u32 t3) {
+LW_FN lw_word lw_table16(lw_word n, lw_word t0, lw_word t1, lw_word t2, lw_word t3) {
   return lw_table16_one(n, t0, t1, t2, t3) | (lw_table16_one(n >> 8u, t0, t1, t2, t3) << 8u) |
          (lw_table16_one(n >> 16u, t0, t1, t2, t3) << 16u) | (lw_table16_one(n >> 24u, t0, t1, t2, t3) << 24u);
 }
@@ -165,11 +195,11 @@ LW_FN lw_u32 lw_table16(lw_u32 n, lw_u32 t0, lw_u32 t1, lw_u32 t2, lw_u32 t3) {
 // The value of an IEEE half. Integer operations but for one exact product whose result is never subnormal, so that a
 // device that flushes subnormals agrees. A NaN becomes the quiet NaN 0x7FC00000.
 #ifndef LW_HAVE_HALF_TO_FLOAT
-LW_FN float lw_half_to_float(lw_u32 half_bits) {
-  lw_u32 sign = (half_bits & 0x8000u) << 16u;
-  lw_u32 exponent = (half_bits >> 10u) & 31u;
-  lw_u32 mantissa = half_bits & 0x3FFu;
-  lw_u32 bits = sign | ((exponent + 112u) << 23u) | (mantissa << 13u);
+LW_FN lw_float lw_half_to_float(lw_word half_bits) {
+  lw_word sign = (half_bits & 0x8000u) << 16u;
+  lw_word exponent = (half_bits >> 10u) & 31u;
+  lw_word mantissa = half_bits & 0x3FFu;
+  lw_word bits = sign | ((exponent + 112u) << 23u) | (mantissa << 13u);
   if (exponent == 31u) bits = mantissa != 0u ? 0x7FC00000u : sign | 0x7F800000u;
   if (exponent == 0u) bits = sign | LW_AS_U32(LW_TO_F32(mantissa) * 5.9604644775390625e-8f);  // 2^-24
   return LW_AS_FLOAT(bits);
@@ -178,10 +208,10 @@ LW_FN float lw_half_to_float(lw_u32 half_bits) {
 
 // Half the value of an unsigned E4M3 byte (bias 7); bit 7 is ignored. The byte 0x7F is 0, 0xFF the number it spells.
 #ifndef LW_HAVE_UE4M3_HALVED
-LW_FN float lw_ue4m3_halved(lw_u32 byte) {
-  lw_u32 exponent = (byte >> 3u) & 15u;
-  lw_u32 mantissa = byte & 7u;
-  lw_u32 bits = ((exponent + 119u) << 23u) | (mantissa << 20u);
+LW_FN lw_float lw_ue4m3_halved(lw_word byte) {
+  lw_word exponent = (byte >> 3u) & 15u;
+  lw_word mantissa = byte & 7u;
+  lw_word bits = ((exponent + 119u) << 23u) | (mantissa << 20u);
   if (exponent == 0u) bits = LW_AS_U32(LW_TO_F32(mantissa) * 0.0009765625f);  // 2^-10
   if (byte == 0x7Fu) bits = 0u;
   return LW_AS_FLOAT(bits);
@@ -190,12 +220,12 @@ LW_FN float lw_ue4m3_halved(lw_u32 byte) {
 
 // An int8 in the low byte, widened.
 #ifndef LW_HAVE_SIGN_EXTEND8
-LW_FN lw_i32 lw_sign_extend8(lw_u32 byte) { return LW_TO_I32((byte & 255u) ^ 128u) - 128; }
+LW_FN lw_int lw_sign_extend8(lw_word byte) { return LW_TO_I32((byte & 255u) ^ 128u) - 128; }
 #endif
 
 // Sum of the four products of signed bytes, plus `sum`.
 #ifndef LW_HAVE_DOT4
-LW_FN lw_i32 lw_dot4(lw_u32 a, lw_u32 b, lw_i32 sum) {
+LW_FN lw_int lw_dot4(lw_word a, lw_word b, lw_int sum) {
   return sum + lw_sign_extend8(a) * lw_sign_extend8(b) + lw_sign_extend8(a >> 8u) * lw_sign_extend8(b >> 8u) +
          lw_sign_extend8(a >> 16u) * lw_sign_extend8(b >> 16u) + lw_sign_extend8(a >> 24u) * lw_sign_extend8(b >> 24u);
 }

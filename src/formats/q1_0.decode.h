@@ -15,11 +15,13 @@
 #define LW_Q1_0_M_PARTS 0
 
 LW_DECODE_BEGIN
-LW_FN LwPart q1_0_quad_part(lw_u32 quad, lw_u32) { return lw_part(2u + 4u * (quad >> 3u), 4u * (quad & 7u), 15u); }
-LW_FN lw_u32 q1_0_quad(lw_u32, lw_u32 p0, lw_u32, lw_u32) { return ~(lw_spread_bits(p0) * 0xFEu); }
+LW_WHERE LwPart q1_0_quad_part(lw_u32 quad, lw_u32) { return lw_part(2u + 4u * (quad >> 3u), 4u * (quad & 7u), 15u); }
+LW_FN lw_word q1_0_quad(lw_u32, lw_word p0, lw_word, lw_word) {
+  return lw_bytes_add(lw_spread_bits(p0) << 1u, 0xFFFFFFFFu);
+}
 LW_NO_SUB_SCALE(q1_0)
-LW_FN LwPart q1_0_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
-LW_FN float q1_0_d(lw_u32 raw) { return lw_half_to_float(raw); }
+LW_WHERE LwPart q1_0_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
+LW_FN lw_float q1_0_d(lw_word raw) { return lw_half_to_float(raw); }
 LW_NO_MIN(q1_0)
 LW_DECODE_END
 

@@ -16,18 +16,18 @@
 #define LW_Q2_K_M_PARTS 1
 
 LW_DECODE_BEGIN
-LW_FN LwPart q2_K_quad_part(lw_u32 quad, lw_u32) {
+LW_WHERE LwPart q2_K_quad_part(lw_u32 quad, lw_u32) {
   return lw_part(16u + 32u * (quad >> 5u) + 4u * (quad & 7u), ((quad >> 3u) & 3u) * 2u, 0x03030303u);
 }
-LW_FN lw_u32 q2_K_quad(lw_u32, lw_u32 p0, lw_u32, lw_u32) { return p0; }
-LW_FN LwPart q2_K_sc_part(lw_u32 group, lw_u32) { return lw_part(group & ~3u, 8u * (group & 3u), 15u); }
-LW_FN lw_i32 q2_K_sc(lw_u32 raw) { return LW_TO_I32(raw); }
-LW_FN LwPart q2_K_mn_part(lw_u32 group, lw_u32) { return lw_part(group & ~3u, 8u * (group & 3u) + 4u, 15u); }
-LW_FN lw_i32 q2_K_mn(lw_u32 raw) { return LW_TO_I32(raw); }
-LW_FN LwPart q2_K_d_part(lw_u32, lw_u32) { return lw_part(80u, 0u, 0xFFFFu); }
-LW_FN float q2_K_d(lw_u32 raw) { return lw_half_to_float(raw); }
-LW_FN LwPart q2_K_m_part(lw_u32, lw_u32) { return lw_part(80u, 16u, 0xFFFFu); }
-LW_FN float q2_K_m(lw_u32 raw) { return -lw_half_to_float(raw); }
+LW_FN lw_word q2_K_quad(lw_u32, lw_word p0, lw_word, lw_word) { return p0; }
+LW_WHERE LwPart q2_K_sc_part(lw_u32 group, lw_u32) { return lw_part(group & ~3u, 8u * (group & 3u), 15u); }
+LW_FN lw_int q2_K_sc(lw_word raw) { return LW_TO_I32(raw); }
+LW_WHERE LwPart q2_K_mn_part(lw_u32 group, lw_u32) { return lw_part(group & ~3u, 8u * (group & 3u) + 4u, 15u); }
+LW_FN lw_int q2_K_mn(lw_word raw) { return LW_TO_I32(raw); }
+LW_WHERE LwPart q2_K_d_part(lw_u32, lw_u32) { return lw_part(80u, 0u, 0xFFFFu); }
+LW_FN lw_float q2_K_d(lw_word raw) { return lw_half_to_float(raw); }
+LW_WHERE LwPart q2_K_m_part(lw_u32, lw_u32) { return lw_part(80u, 16u, 0xFFFFu); }
+LW_FN lw_float q2_K_m(lw_word raw) { return -lw_half_to_float(raw); }
 LW_DECODE_END
 
 #endif

@@ -17,19 +17,18 @@
 #define LW_Q3_K_M_PARTS 0
 
 LW_DECODE_BEGIN
-LW_FN LwPart q3_K_quad_part(lw_u32 quad, lw_u32 i) {
+LW_WHERE LwPart q3_K_quad_part(lw_u32 quad, lw_u32 i) {
   return i == 0u ? lw_part(32u + 32u * (quad >> 5u) + 4u * (quad & 7u), ((quad >> 3u) & 3u) * 2u, 0x03030303u)
                  : lw_part(4u * (quad & 7u), quad >> 3u, 0x01010101u);
 }
-// A clear third bit means q - 4 < 0: the six bits above the low two are all ones.
-LW_FN lw_u32 q3_K_quad(lw_u32, lw_u32 p0, lw_u32 p1, lw_u32) { return p0 | (p1 ^ 0x01010101u) * 0xFCu; }
-LW_FN LwPart q3_K_sc_part(lw_u32 group, lw_u32 i) {
+LW_FN lw_word q3_K_quad(lw_u32, lw_word p0, lw_word p1, lw_word) { return lw_bytes_add(p0 | (p1 << 2u), 0xFCFCFCFCu); }
+LW_WHERE LwPart q3_K_sc_part(lw_u32 group, lw_u32 i) {
   return i == 0u ? lw_part(96u + (group & 4u), 8u * (group & 3u) + 4u * (group >> 3u), 15u)
                  : lw_part(104u, 8u * (group & 3u) + 2u * (group >> 2u), 3u);
 }
-LW_FN lw_i32 q3_K_sc(lw_u32 raw) { return LW_TO_I32(raw) - 32; }
-LW_FN LwPart q3_K_d_part(lw_u32, lw_u32) { return lw_part(106u, 16u, 0xFFFFu); }
-LW_FN float q3_K_d(lw_u32 raw) { return lw_half_to_float(raw); }
+LW_FN lw_int q3_K_sc(lw_word raw) { return LW_TO_I32(raw) - 32; }
+LW_WHERE LwPart q3_K_d_part(lw_u32, lw_u32) { return lw_part(106u, 16u, 0xFFFFu); }
+LW_FN lw_float q3_K_d(lw_word raw) { return lw_half_to_float(raw); }
 LW_NO_MIN(q3_K)
 LW_DECODE_END
 

@@ -14,13 +14,13 @@
 #define LW_Q4_0_M_PARTS 0
 
 LW_DECODE_BEGIN
-LW_FN LwPart q4_0_quad_part(lw_u32 quad, lw_u32) {
+LW_WHERE LwPart q4_0_quad_part(lw_u32 quad, lw_u32) {
   return lw_part(2u + 4u * (quad & 3u), (quad >> 2u) * 4u, 0x0F0F0F0Fu);
 }
-LW_FN lw_u32 q4_0_quad(lw_u32, lw_u32 p0, lw_u32, lw_u32) { return lw_bytes_add(p0, 0xF8F8F8F8u); }
+LW_FN lw_word q4_0_quad(lw_u32, lw_word p0, lw_word, lw_word) { return lw_bytes_add(p0, 0xF8F8F8F8u); }
 LW_NO_SUB_SCALE(q4_0)
-LW_FN LwPart q4_0_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
-LW_FN float q4_0_d(lw_u32 raw) { return lw_half_to_float(raw); }
+LW_WHERE LwPart q4_0_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
+LW_FN lw_float q4_0_d(lw_word raw) { return lw_half_to_float(raw); }
 LW_NO_MIN(q4_0)
 LW_DECODE_END
 

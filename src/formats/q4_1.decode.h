@@ -15,17 +15,17 @@
 #define LW_Q4_1_M_PARTS 1
 
 LW_DECODE_BEGIN
-LW_FN LwPart q4_1_quad_part(lw_u32 quad, lw_u32) {
+LW_WHERE LwPart q4_1_quad_part(lw_u32 quad, lw_u32) {
   return lw_part(4u + 4u * (quad & 3u), (quad >> 2u) * 4u, 0x0F0F0F0Fu);
 }
-LW_FN lw_u32 q4_1_quad(lw_u32, lw_u32 p0, lw_u32, lw_u32) { return p0; }
+LW_FN lw_word q4_1_quad(lw_u32, lw_word p0, lw_word, lw_word) { return p0; }
 LW_NO_SUB_SCALE(q4_1)
-LW_FN LwPart q4_1_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
-LW_FN float q4_1_d(lw_u32 raw) { return lw_half_to_float(raw); }
-LW_FN LwPart q4_1_mn_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0u); }
-LW_FN lw_i32 q4_1_mn(lw_u32) { return 1; }
-LW_FN LwPart q4_1_m_part(lw_u32, lw_u32) { return lw_part(0u, 16u, 0xFFFFu); }
-LW_FN float q4_1_m(lw_u32 raw) { return lw_half_to_float(raw); }
+LW_WHERE LwPart q4_1_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
+LW_FN lw_float q4_1_d(lw_word raw) { return lw_half_to_float(raw); }
+LW_WHERE LwPart q4_1_mn_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0u); }
+LW_FN lw_int q4_1_mn(lw_word) { return lw_int(1); }
+LW_WHERE LwPart q4_1_m_part(lw_u32, lw_u32) { return lw_part(0u, 16u, 0xFFFFu); }
+LW_FN lw_float q4_1_m(lw_word raw) { return lw_half_to_float(raw); }
 LW_DECODE_END
 
 #endif

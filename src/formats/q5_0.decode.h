@@ -15,14 +15,16 @@
 #define LW_Q5_0_M_PARTS 0
 
 LW_DECODE_BEGIN
-LW_FN LwPart q5_0_quad_part(lw_u32 quad, lw_u32 i) {
+LW_WHERE LwPart q5_0_quad_part(lw_u32 quad, lw_u32 i) {
   return i == 0u ? lw_part(6u + 4u * (quad & 3u), (quad >> 2u) * 4u, 0x0F0F0F0Fu) : lw_part(2u, 4u * quad, 15u);
 }
 // A clear fifth bit means q - 16 < 0: the high nibble is all ones.
-LW_FN lw_u32 q5_0_quad(lw_u32, lw_u32 p0, lw_u32 p1, lw_u32) { return p0 | lw_spread_bits(~p1) * 0xF0u; }
+LW_FN lw_word q5_0_quad(lw_u32, lw_word p0, lw_word p1, lw_word) {
+  return lw_bytes_add(p0 | (lw_spread_bits(p1) << 4u), 0xF0F0F0F0u);
+}
 LW_NO_SUB_SCALE(q5_0)
-LW_FN LwPart q5_0_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
-LW_FN float q5_0_d(lw_u32 raw) { return lw_half_to_float(raw); }
+LW_WHERE LwPart q5_0_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
+LW_FN lw_float q5_0_d(lw_word raw) { return lw_half_to_float(raw); }
 LW_NO_MIN(q5_0)
 LW_DECODE_END
 

@@ -15,17 +15,17 @@
 #define LW_Q5_1_M_PARTS 1
 
 LW_DECODE_BEGIN
-LW_FN LwPart q5_1_quad_part(lw_u32 quad, lw_u32 i) {
+LW_WHERE LwPart q5_1_quad_part(lw_u32 quad, lw_u32 i) {
   return i == 0u ? lw_part(8u + 4u * (quad & 3u), (quad >> 2u) * 4u, 0x0F0F0F0Fu) : lw_part(4u, 4u * quad, 15u);
 }
-LW_FN lw_u32 q5_1_quad(lw_u32, lw_u32 p0, lw_u32 p1, lw_u32) { return p0 | (lw_spread_bits(p1) << 4u); }
+LW_FN lw_word q5_1_quad(lw_u32, lw_word p0, lw_word p1, lw_word) { return p0 | (lw_spread_bits(p1) << 4u); }
 LW_NO_SUB_SCALE(q5_1)
-LW_FN LwPart q5_1_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
-LW_FN float q5_1_d(lw_u32 raw) { return lw_half_to_float(raw); }
-LW_FN LwPart q5_1_mn_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0u); }
-LW_FN lw_i32 q5_1_mn(lw_u32) { return 1; }
-LW_FN LwPart q5_1_m_part(lw_u32, lw_u32) { return lw_part(0u, 16u, 0xFFFFu); }
-LW_FN float q5_1_m(lw_u32 raw) { return lw_half_to_float(raw); }
+LW_WHERE LwPart q5_1_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
+LW_FN lw_float q5_1_d(lw_word raw) { return lw_half_to_float(raw); }
+LW_WHERE LwPart q5_1_mn_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0u); }
+LW_FN lw_int q5_1_mn(lw_word) { return lw_int(1); }
+LW_WHERE LwPart q5_1_m_part(lw_u32, lw_u32) { return lw_part(0u, 16u, 0xFFFFu); }
+LW_FN lw_float q5_1_m(lw_word raw) { return lw_half_to_float(raw); }
 LW_DECODE_END
 
 #endif

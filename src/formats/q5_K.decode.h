@@ -16,25 +16,25 @@
 #define LW_Q5_K_M_PARTS 1
 
 LW_DECODE_BEGIN
-LW_FN LwPart q5_K_quad_part(lw_u32 quad, lw_u32 i) {
+LW_WHERE LwPart q5_K_quad_part(lw_u32 quad, lw_u32 i) {
   return i == 0u ? lw_part(48u + 32u * (quad >> 4u) + 4u * (quad & 7u), ((quad >> 3u) & 1u) * 4u, 0x0F0F0F0Fu)
                  : lw_part(16u + 4u * (quad & 7u), quad >> 3u, 0x01010101u);
 }
-LW_FN lw_u32 q5_K_quad(lw_u32, lw_u32 p0, lw_u32 p1, lw_u32) { return p0 | (p1 << 4u); }
-LW_FN LwPart q5_K_sc_part(lw_u32 group, lw_u32 i) {
+LW_FN lw_word q5_K_quad(lw_u32, lw_word p0, lw_word p1, lw_word) { return p0 | (p1 << 4u); }
+LW_WHERE LwPart q5_K_sc_part(lw_u32 group, lw_u32 i) {
   if (group < 4u) return lw_part(4u, 8u * group, i == 0u ? 63u : 0u);
   return i == 0u ? lw_part(12u, 8u * (group - 4u), 15u) : lw_part(4u, 8u * (group - 4u) + 6u, 3u);
 }
-LW_FN lw_i32 q5_K_sc(lw_u32 raw) { return LW_TO_I32(raw); }
-LW_FN LwPart q5_K_mn_part(lw_u32 group, lw_u32 i) {
+LW_FN lw_int q5_K_sc(lw_word raw) { return LW_TO_I32(raw); }
+LW_WHERE LwPart q5_K_mn_part(lw_u32 group, lw_u32 i) {
   if (group < 4u) return lw_part(8u, 8u * group, i == 0u ? 63u : 0u);
   return i == 0u ? lw_part(12u, 8u * (group - 4u) + 4u, 15u) : lw_part(8u, 8u * (group - 4u) + 6u, 3u);
 }
-LW_FN lw_i32 q5_K_mn(lw_u32 raw) { return LW_TO_I32(raw); }
-LW_FN LwPart q5_K_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
-LW_FN float q5_K_d(lw_u32 raw) { return lw_half_to_float(raw); }
-LW_FN LwPart q5_K_m_part(lw_u32, lw_u32) { return lw_part(0u, 16u, 0xFFFFu); }
-LW_FN float q5_K_m(lw_u32 raw) { return -lw_half_to_float(raw); }
+LW_FN lw_int q5_K_mn(lw_word raw) { return LW_TO_I32(raw); }
+LW_WHERE LwPart q5_K_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
+LW_FN lw_float q5_K_d(lw_word raw) { return lw_half_to_float(raw); }
+LW_WHERE LwPart q5_K_m_part(lw_u32, lw_u32) { return lw_part(0u, 16u, 0xFFFFu); }
+LW_FN lw_float q5_K_m(lw_word raw) { return -lw_half_to_float(raw); }
 LW_DECODE_END
 
 #endif

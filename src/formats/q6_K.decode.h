@@ -16,15 +16,15 @@
 #define LW_Q6_K_M_PARTS 0
 
 LW_DECODE_BEGIN
-LW_FN LwPart q6_K_quad_part(lw_u32 quad, lw_u32 i) {
+LW_WHERE LwPart q6_K_quad_part(lw_u32 quad, lw_u32 i) {
   return i == 0u ? lw_part(64u * (quad >> 5u) + 4u * (quad & 15u), ((quad >> 4u) & 1u) * 4u, 0x0F0F0F0Fu)
                  : lw_part(128u + 32u * (quad >> 5u) + 4u * (quad & 7u), ((quad >> 3u) & 3u) * 2u, 0x03030303u);
 }
-LW_FN lw_u32 q6_K_quad(lw_u32, lw_u32 p0, lw_u32 p1, lw_u32) { return lw_bytes_add(p0 | (p1 << 4u), 0xE0E0E0E0u); }
-LW_FN LwPart q6_K_sc_part(lw_u32 group, lw_u32) { return lw_part(192u + (group & ~3u), 8u * (group & 3u), 255u); }
-LW_FN lw_i32 q6_K_sc(lw_u32 raw) { return lw_sign_extend8(raw); }
-LW_FN LwPart q6_K_d_part(lw_u32, lw_u32) { return lw_part(206u, 16u, 0xFFFFu); }
-LW_FN float q6_K_d(lw_u32 raw) { return lw_half_to_float(raw); }
+LW_FN lw_word q6_K_quad(lw_u32, lw_word p0, lw_word p1, lw_word) { return lw_bytes_add(p0 | (p1 << 4u), 0xE0E0E0E0u); }
+LW_WHERE LwPart q6_K_sc_part(lw_u32 group, lw_u32) { return lw_part(192u + (group & ~3u), 8u * (group & 3u), 255u); }
+LW_FN lw_int q6_K_sc(lw_word raw) { return lw_sign_extend8(raw); }
+LW_WHERE LwPart q6_K_d_part(lw_u32, lw_u32) { return lw_part(206u, 16u, 0xFFFFu); }
+LW_FN lw_float q6_K_d(lw_word raw) { return lw_half_to_float(raw); }
 LW_NO_MIN(q6_K)
 LW_DECODE_END
 

@@ -14,11 +14,11 @@
 #define LW_Q8_0_M_PARTS 0
 
 LW_DECODE_BEGIN
-LW_FN LwPart q8_0_quad_part(lw_u32 quad, lw_u32) { return lw_part(2u + 4u * quad, 0u, 0xFFFFFFFFu); }
-LW_FN lw_u32 q8_0_quad(lw_u32, lw_u32 p0, lw_u32, lw_u32) { return p0; }
+LW_WHERE LwPart q8_0_quad_part(lw_u32 quad, lw_u32) { return lw_part(2u + 4u * quad, 0u, 0xFFFFFFFFu); }
+LW_FN lw_word q8_0_quad(lw_u32, lw_word p0, lw_word, lw_word) { return p0; }
 LW_NO_SUB_SCALE(q8_0)
-LW_FN LwPart q8_0_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
-LW_FN float q8_0_d(lw_u32 raw) { return lw_half_to_float(raw); }
+LW_WHERE LwPart q8_0_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
+LW_FN lw_float q8_0_d(lw_word raw) { return lw_half_to_float(raw); }
 LW_NO_MIN(q8_0)
 LW_DECODE_END
 

@@ -16,17 +16,17 @@
 #define LW_TQ1_0_M_PARTS 0
 
 LW_DECODE_BEGIN
-LW_FN LwPart tq1_0_quad_part(lw_u32 quad, lw_u32) {
+LW_WHERE LwPart tq1_0_quad_part(lw_u32 quad, lw_u32) {
   lw_u32 byte = quad < 40u ? 4u * (quad & 7u) : (quad < 60u ? 32u + 4u * (quad & 3u) : 48u);
   return lw_part(byte, 0u, 0xFFFFFFFFu);
 }
-LW_FN lw_u32 tq1_0_quad(lw_u32 quad, lw_u32 p0, lw_u32, lw_u32) {
+LW_FN lw_word tq1_0_quad(lw_u32 quad, lw_word p0, lw_word, lw_word) {
   lw_u32 place = quad < 40u ? quad >> 3u : (quad < 60u ? (quad - 40u) >> 2u : quad - 60u);
   return lw_bytes_add(lw_trits(p0, place), 0xFFFFFFFFu);
 }
 LW_NO_SUB_SCALE(tq1_0)
-LW_FN LwPart tq1_0_d_part(lw_u32, lw_u32) { return lw_part(50u, 16u, 0xFFFFu); }
-LW_FN float tq1_0_d(lw_u32 raw) { return lw_half_to_float(raw); }
+LW_WHERE LwPart tq1_0_d_part(lw_u32, lw_u32) { return lw_part(50u, 16u, 0xFFFFu); }
+LW_FN lw_float tq1_0_d(lw_word raw) { return lw_half_to_float(raw); }
 LW_NO_MIN(tq1_0)
 LW_DECODE_END
 

@@ -15,13 +15,13 @@
 #define LW_TQ2_0_M_PARTS 0
 
 LW_DECODE_BEGIN
-LW_FN LwPart tq2_0_quad_part(lw_u32 quad, lw_u32) {
+LW_WHERE LwPart tq2_0_quad_part(lw_u32 quad, lw_u32) {
   return lw_part(32u * (quad >> 5u) + 4u * (quad & 7u), ((quad >> 3u) & 3u) * 2u, 0x03030303u);
 }
-LW_FN lw_u32 tq2_0_quad(lw_u32, lw_u32 p0, lw_u32, lw_u32) { return lw_bytes_add(p0, 0xFFFFFFFFu); }
+LW_FN lw_word tq2_0_quad(lw_u32, lw_word p0, lw_word, lw_word) { return lw_bytes_add(p0, 0xFFFFFFFFu); }
 LW_NO_SUB_SCALE(tq2_0)
-LW_FN LwPart tq2_0_d_part(lw_u32, lw_u32) { return lw_part(62u, 16u, 0xFFFFu); }
-LW_FN float tq2_0_d(lw_u32 raw) { return lw_half_to_float(raw); }
+LW_WHERE LwPart tq2_0_d_part(lw_u32, lw_u32) { return lw_part(62u, 16u, 0xFFFFu); }
+LW_FN lw_float tq2_0_d(lw_word raw) { return lw_half_to_float(raw); }
 LW_NO_MIN(tq2_0)
 LW_DECODE_END
 
