@@ -1,0 +1,282 @@
+#include "harness/verify.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "arithmetic/scalar.h"
+#include "backends/cpu/cpu.h"
+#include "harness/compare.h"
+#include "harness/judge.h"
+#include "harness/rows.h"
+
+namespace lanewise {
+namespace {
+
+// y's tokens stand further apart than its rows, so that a kernel that takes one for the other is seen.
+constexpr std::uint64_t stride_gap = 3;
+// Elements of W in a chunk: long enough that a thread seldom asks for one, short enough to cancel within a blink.
+constexpr std::uint64_t chunk_elements = std::uint64_t{1} << 18U;
+constexpr std::uint64_t least_float64_rows = 16;
+
+oracle::Input oracle_input(Dtype dtype) {
+  if (dtype == Dtype::f32) return oracle::Input::fp32;
+  return dtype == Dtype::f16 ? oracle::Input::fp16 : oracle::Input::bf16;
+}
+
+Error out_of_memory(const Case& problem) {
+  return make_error(LW_ERROR_MEMORY, "memory ran out in " + to_string(problem));
+}
+
+// All that the windows of one matrix share, and what it found.
+struct Matrix {
+  const MatrixView& w;
+  const Case& problem;
+  const VerifyOptions& options;
+  std::uint64_t tokens;  // of the largest window
+  int id;                // ggml's number, by which the oracle knows the format
+  Fenced x{};
+  oracle::Activation activation{};
+  std::vector<float> expected{};        // [tokens][rows], the oracle's
+  std::vector<float> scalar{};          // [tokens][rows], empty where only the scalar kernel runs
+  std::vector<std::uint64_t> sample{};  // rows for float64, ascending
+  std::vector<oracle::Exact> exact{};   // [sample][tokens]
+  BitCount weights{};
+  bool sums_fit = true;
+
+  [[nodiscard]] std::uint64_t chunk() const { return std::max<std::uint64_t>(1, chunk_elements / w.cols); }
+  [[nodiscard]] InputView input(std::uint64_t count) const { return {x.data(), problem.input, count, w.cols, w.cols}; }
+};
+
+// Rows spread evenly over the matrix, a random one out of each stretch, and the first and the last.
+std::vector<std::uint64_t> sample_rows(std::uint64_t rows, std::uint64_t wanted, std::uint64_t seed) {
+  std::vector<std::uint64_t> sample;
+  if (wanted >= rows) {
+    for (std::uint64_t row = 0; row < rows; ++row) sample.push_back(row);
+    return sample;
+  }
+  Random random(seed);
+  for (std::uint64_t i = 0; i < wanted; ++i) {
+    // rows * i fits: check_case() bounds rows * cols, and wanted stays below 2^32.
+    const std::uint64_t begin = rows * i / wanted;
+    const std::uint64_t end = rows * (i + 1) / wanted;
+    std::uint64_t row = begin + random.below(std::max<std::uint64_t>(1, end - begin));
+    if (i == 0) row = 0;
+    if (i + 1 == wanted) row = rows - 1;
+    sample.push_back(row);
+  }
+  return sample;
+}
+
+// The oracle's outputs, the decoding of every element, the scalar kernel's outputs: rows begin .. end-1.
+void reference_rows(Matrix& m, const Activation* for_scalar, std::uint64_t begin, std::uint64_t end,
+                    std::mutex& merging) {
+  const auto rows = static_cast<std::int64_t>(m.w.rows);
+  const auto cols = static_cast<std::int64_t>(m.w.cols);
+  const oracle::SumRange range = oracle::gemv(m.id, m.w.data, rows, cols, m.activation, m.expected.data(),
+                                              static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end));
+  BitCount part;
+  if (m.options.check_weights) {
+    std::vector<float> ours(m.w.cols);
+    std::vector<float> theirs(m.w.cols);
+    for (std::uint64_t row = begin; row < end; ++row) {
+      dequantize_row(m.w.format, m.w.row(row), m.w.cols, ours.data());
+      oracle::dequantize_row(m.id, m.w.row(row), cols, theirs.data());
+      compare_weights(row, ours, theirs, part);
+    }
+  }
+  if (for_scalar != nullptr) {
+    gemv_scalar(m.w, *for_scalar, {m.scalar.data(), Dtype::f32, m.w.rows}, begin, end);
+  }
+  const std::lock_guard lock(merging);
+  add(m.weights, part);
+  m.sums_fit = m.sums_fit && range.fits;
+}
+
+void float64_rows(Matrix& m, std::uint64_t begin, std::uint64_t end) {
+  for (std::uint64_t i = begin; i < end; ++i) {
+    for (std::uint64_t token = 0; token < m.tokens; ++token) {
+      m.exact[i * m.tokens + token] = oracle::exact(m.id, m.w.row(m.sample[i]), static_cast<std::int64_t>(m.w.cols),
+                                                    m.activation, static_cast<std::int64_t>(token));
+    }
+  }
+}
+
+// One window: the kernel over its rows, then the comparisons.
+Outcome run_window(const Matrix& m, const Plan& plan, RowWork& work, std::uint64_t tokens, Verdict& verdict) {
+  LW_ASSIGN(activation, Activation::create(m.problem.planes, tokens, m.w.cols));
+  LW_TRY(activation->set(m.input(tokens)));
+  compare_activation(*activation, m.activation, verdict.activation);
+
+  const std::uint64_t stride = m.w.rows + stride_gap;
+  LW_ASSIGN(memory, Fenced::create(tokens * stride * dtype_bytes(m.problem.output), Fence::canary));
+  const OutputView y{memory.data(), m.problem.output, stride};
+  poison(y, tokens * stride);
+
+  std::mutex merging;
+  const bool is_scalar = plan.kernel->launch == &gemv_scalar && !m.options.replacement;
+  const bool done = work.run(m.w.rows, m.chunk(), [&](std::uint64_t begin, std::uint64_t end) {
+    if (m.options.replacement) {
+      m.options.replacement(m.w, *activation, y, begin, end);
+    } else {
+      plan.kernel->launch(m.w, *activation, y, begin, end);
+    }
+  });
+  if (!done) {
+    if (work.out_of_memory()) return out_of_memory(m.problem);
+    verdict.cancelled = true;
+    return Done{};
+  }
+  // Only now: a kernel that writes into the rows of another chunk must be caught too.
+  const auto compare = [&](const std::vector<float>& reference, BitCount& count, std::uint64_t& unwritten) {
+    // The view is only read.
+    const OutputView expected{const_cast<float*>(reference.data()), Dtype::f32, m.w.rows};
+    compare_outputs(y, expected, tokens, 0, m.w.rows, count, unwritten);
+  };
+  std::uint64_t counted_once = 0;
+  compare(m.expected, verdict.outputs, verdict.unwritten);
+  if (!is_scalar) compare(m.scalar, verdict.against_scalar, counted_once);
+  verdict.red_zone_bytes =
+      memory.damaged() + m.x.damaged() + damaged_gaps(y, tokens, m.w.rows) * dtype_bytes(m.problem.output);
+  verdict.weights = m.weights;
+  verdict.sums_fit = m.sums_fit;
+
+  const bool integers = m.problem.fill == Fill::exact && m.problem.tensor.empty();
+  const Float64 reference{m.sample, m.exact, m.tokens, m.w.rows, integers ? exact_unit(m.w.format) : 0};
+  verdict.errors = compare_float64(y, tokens, reference);
+  verdict.mistrusted = mistrust(m.expected, m.w.rows, tokens, reference);
+  return Done{};
+}
+
+Outcome make_x(Matrix& m) {
+  LW_ASSIGN(memory, Fenced::create(m.tokens * m.w.cols * dtype_bytes(m.problem.input), Fence::page));
+  m.x = std::move(memory);
+  // A page's end may be no multiple of the type's size only if the size is none either: never here.
+  fill_x(m.w.format, m.tokens, m.w.cols, m.problem.fill, m.problem.seed, m.problem.input, m.x.data());
+  m.activation = oracle::activate(m.x.data(), oracle_input(m.problem.input), static_cast<std::int64_t>(m.tokens),
+                                  static_cast<std::int64_t>(m.w.cols), static_cast<int>(plane_count(m.problem.planes)));
+  return Done{};
+}
+
+std::span<const std::uint8_t> bytes_of(const MatrixView& w) { return {w.data, w.bytes()}; }
+
+Outcome run_windows(const MatrixView& w, const Case& problem, std::span<const std::uint64_t> tokens,
+                    const VerifyOptions& options, std::vector<Verdict>& verdicts) {
+  const std::uint64_t most = *std::ranges::max_element(tokens);
+  Matrix m{w, problem, options, most, static_cast<int>(format_info(w.format).id)};
+  std::vector<Plan> plans;
+  bool needs_scalar = static_cast<bool>(options.replacement);
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    Case one = problem;
+    one.tokens = tokens[i];
+    LW_TRY(check_case(one));
+    const Problem asked{w.format, w.rows, w.cols, tokens[i], problem.planes, problem.layout};
+    LW_ASSIGN(plan, select(asked, "cpu", cpu_capabilities(), problem.kernel));
+    one.kernel = plan.name;
+    verdicts[i].problem = to_string(one);
+    verdicts[i].kernel = plan.name;
+    verdicts[i].why = plan.why;
+    needs_scalar = needs_scalar || plan.kernel->launch != &gemv_scalar;
+    plans.push_back(std::move(plan));
+  }
+  LW_TRY(make_x(m));
+  m.expected.resize(most * w.rows);
+  if (needs_scalar) m.scalar.resize(most * w.rows);
+  const std::uint64_t affordable = options.float64_terms / w.cols / most;
+  m.sample = sample_rows(w.rows, std::max(affordable, least_float64_rows), problem.seed);
+  m.exact.resize(m.sample.size() * most);
+
+  const Fingerprint w_before = fingerprint(bytes_of(w));
+  const std::span<const std::uint8_t> x_bytes(m.x.data(), m.x.size());
+  const Fingerprint x_before = fingerprint(x_bytes);
+  LW_ASSIGN(widest, Activation::create(problem.planes, most, w.cols));
+  LW_TRY(widest->set(m.input(most)));
+
+  RowWork work(options, w.rows * (1 + tokens.size()) + m.sample.size());
+  std::mutex merging;
+  const auto references = [&](std::uint64_t begin, std::uint64_t end) {
+    reference_rows(m, needs_scalar ? widest.get() : nullptr, begin, end, merging);
+  };
+  const std::uint64_t few = std::max<std::uint64_t>(1, m.chunk() / 8);
+  const bool done =
+      work.run(w.rows, m.chunk(), references) &&
+      work.run(m.sample.size(), few, [&](std::uint64_t begin, std::uint64_t end) { float64_rows(m, begin, end); });
+  if (work.out_of_memory()) return out_of_memory(problem);
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (done && !work.cancelled()) {
+      LW_TRY(run_window(m, plans[i], work, tokens[i], verdicts[i]));
+    } else {
+      verdicts[i].cancelled = true;
+    }
+  }
+  // One fingerprint for all windows: a change is every window's, as nothing tells whose it is.
+  const bool changed = fingerprint(bytes_of(w)) != w_before || fingerprint(x_bytes) != x_before;
+  for (Verdict& verdict : verdicts) verdict.inputs_changed = changed;
+  return Done{};
+}
+
+}  // namespace
+
+std::vector<Verdict> verify_windows(const MatrixView& w, const Case& problem, std::span<const std::uint64_t> tokens,
+                                    const VerifyOptions& options) {
+  std::vector<Verdict> verdicts(tokens.size());
+  Case whole = problem;
+  whole.format = w.format;
+  whole.rows = w.rows;
+  whole.cols = w.cols;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    whole.tokens = tokens[i];
+    verdicts[i].problem = to_string(whole);
+  }
+  if (tokens.empty()) return verdicts;
+  Outcome outcome = Done{};
+  try {
+    outcome = check_case(whole);
+    if (outcome) outcome = run_windows(w, whole, tokens, options, verdicts);
+  } catch (const std::bad_alloc&) {
+    outcome = out_of_memory(whole);
+  }
+  if (!outcome) {
+    for (Verdict& verdict : verdicts) verdict.error = outcome.error();
+  }
+  return verdicts;
+}
+
+Verdict verify_matrix(const MatrixView& w, std::string_view label, std::uint64_t tokens, Planes planes, Fill x_fill,
+                      const VerifyOptions& options) {
+  Case problem;
+  problem.planes = planes;
+  problem.fill = x_fill;
+  problem.tensor = label;
+  return std::move(verify_windows(w, problem, {&tokens, 1}, options).front());
+}
+
+Verdict verify_case(const Case& problem, const VerifyOptions& options) {
+  Verdict refused;
+  refused.problem = to_string(problem);
+  if (!problem.tensor.empty()) {
+    refused.error = make_error(LW_ERROR_ARGUMENT,
+                               "tensor=" + problem.tensor + " names a matrix of a model file, and none is given");
+    return refused;
+  }
+  if (Outcome sound = check_case(problem); !sound) {
+    refused.error = sound.error();
+    return refused;
+  }
+  MatrixView w{problem.format, problem.rows, problem.cols, nullptr};
+  auto memory = Fenced::create(w.bytes(), Fence::page);
+  if (!memory) {
+    refused.error = memory.error();
+    return refused;
+  }
+  w.data = memory->data();
+  fill_weights(problem.format, problem.cols, problem.fill, problem.seed, 0, problem.rows, memory->data());
+  Verdict verdict = std::move(verify_windows(w, problem, {&problem.tokens, 1}, options).front());
+  verdict.red_zone_bytes += memory->damaged();
+  return verdict;
+}
+
+}  // namespace lanewise
