@@ -23,7 +23,8 @@ struct FloatRule {
   Planes planes;
   std::int32_t coarser;
 };
-// F16 keeps 13 bits of x, so that w * xq (11 + 13 bits) is exact; BF16 keeps 15 (8 + 15); F32 keeps 23, its products round.
+// F16 keeps 13 bits of x, so that w * xq (11 + 13 bits) is exact; BF16 keeps 15 (8 + 15); F32 keeps 23, its products
+// round.
 constexpr std::array float_rules = {FloatRule{Image::xq_f16, Planes::x16, 2}, FloatRule{Image::xq_bf16, Planes::x16, 0},
                                     FloatRule{Image::xq_f32, Planes::x24, 0}};
 constexpr std::int32_t least_float_exponent = -40;
@@ -134,7 +135,8 @@ struct Activation::Layout {
     place(exponents, tokens, blocks, sizeof(std::int32_t));
     place(powers, tokens, blocks, sizeof(float));
     place(poisoned, tokens, 1, 1);
-    for (const FloatRule& rule : float_rules) place(floats[slot(rule.image)], tokens, blocks, super_block * sizeof(float));
+    for (const FloatRule& rule : float_rules)
+      place(floats[slot(rule.image)], tokens, blocks, super_block * sizeof(float));
   }
 
  private:
@@ -187,7 +189,8 @@ Result<std::unique_ptr<Activation>> Activation::create(Planes planes, std::uint6
 Result<std::unique_ptr<Activation>> Activation::create_in(Planes planes, std::uint64_t max_tokens, std::uint64_t cols,
                                                           void* memory, std::uint64_t bytes) {
   LW_ASSIGN(needed, workspace_bytes(planes, max_tokens, cols));
-  if (bytes < needed || (memory == nullptr && needed != 0) || reinterpret_cast<std::uintptr_t>(memory) % alignment != 0) {
+  if (bytes < needed || (memory == nullptr && needed != 0) ||
+      reinterpret_cast<std::uintptr_t>(memory) % alignment != 0) {
     return make_error(LW_ERROR_ARGUMENT, "an activation needs " + std::to_string(needed) + " bytes aligned to " +
                                              std::to_string(alignment) + ", given " + std::to_string(bytes));
   }
@@ -209,7 +212,8 @@ Result<std::unique_ptr<Activation>> Activation::create_in(Planes planes, std::ui
 
 Outcome Activation::set(const InputView& x) {
   if (x.cols != cols_) {
-    return make_error(LW_ERROR_ARGUMENT, "x has " + std::to_string(x.cols) + " columns, the activation " + std::to_string(cols_));
+    return make_error(LW_ERROR_ARGUMENT,
+                      "x has " + std::to_string(x.cols) + " columns, the activation " + std::to_string(cols_));
   }
   if (x.tokens > max_tokens_) {
     return make_error(LW_ERROR_ARGUMENT, "x has " + std::to_string(x.tokens) + " tokens, the activation has room for " +
@@ -223,7 +227,7 @@ Outcome Activation::set(const InputView& x) {
   if (x.data == nullptr && x.tokens != 0) return make_error(LW_ERROR_ARGUMENT, "x is a null pointer");
 
   const FloatEnvironment environment;
-  made_ = {};
+  for (std::atomic<bool>& made : made_) made.store(false, std::memory_order_relaxed);
   tokens_ = x.tokens;
   const std::uint64_t padded = blocks_ * super_block;
   const std::uint32_t planes = plane_count(planes_);
@@ -241,8 +245,9 @@ Outcome Activation::set(const InputView& x) {
       const std::int32_t e = block_exponent(largest_magnitude(row + b * super_block, super_block), planes_);
       exponents_[t * blocks_ + b] = e;
       powers_[t * blocks_ + b] = power_of_two(e);
-      quantise_block(row + b * super_block, power_of_two(-e), planes, planes_data_ + t * planes * padded + b * super_block,
-                     padded, sums_ + (t * planes * padded + b * super_block) / sum_group, padded / sum_group);
+      quantise_block(row + b * super_block, power_of_two(-e), planes,
+                     planes_data_ + t * planes * padded + b * super_block, padded,
+                     sums_ + (t * planes * padded + b * super_block) / sum_group, padded / sum_group);
     }
   }
   return Done{};
@@ -251,8 +256,9 @@ Outcome Activation::set(const InputView& x) {
 NaturalToken Activation::natural(std::uint64_t token) const {
   const std::uint64_t padded = blocks_ * super_block;
   const std::uint64_t start = token * plane_count(planes_) * padded;
-  return {planes_data_ + start,       sums_ + start / sum_group, exponents_ + token * blocks_, powers_ + token * blocks_, padded,
-          poisoned_[token] != 0};
+  return {
+      planes_data_ + start, sums_ + start / sum_group, exponents_ + token * blocks_, powers_ + token * blocks_, padded,
+      poisoned_[token] != 0};
 }
 
 void Activation::make_floats(Image image) const {
@@ -266,11 +272,12 @@ void Activation::make_floats(Image image) const {
 }
 
 FloatToken Activation::floats(Image image, std::uint64_t token) const {
-  {
+  std::atomic<bool>& made = made_[slot(image)];
+  if (!made.load(std::memory_order_acquire)) {
     const std::lock_guard lock(making_);
-    if (!made_[slot(image)]) {
+    if (!made.load(std::memory_order_relaxed)) {
       make_floats(image);
-      made_[slot(image)] = true;
+      made.store(true, std::memory_order_release);
     }
   }
   return {float_images_[slot(image)] + token * blocks_ * super_block, poisoned_[token] != 0};

@@ -1,8 +1,9 @@
-// The activation: x held as block integers and power-of-two scales (docs/arithmetic.md, section 1), made once and shared
-// by every matrix that reads it.
+// The activation: x held as block integers and power-of-two scales (docs/arithmetic.md, section 1), made once and
+// shared by every matrix that reads it.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,7 +16,8 @@
 namespace lanewise {
 
 inline constexpr std::uint64_t super_block = 256;  ///< elements that share one exponent e
-inline constexpr std::uint64_t sum_group = 16;     ///< elements of the stored partial sums: the smallest group with a sub-min
+inline constexpr std::uint64_t sum_group =
+    16;  ///< elements of the stored partial sums: the smallest group with a sub-min
 
 /// How many int8 planes hold q.
 enum class Planes : std::uint8_t { x8 = LW_X8, x16 = LW_X16, x24 = LW_X24 };
@@ -45,21 +47,33 @@ struct InputView {
   std::uint64_t stride = 0;
 };
 
-/// y: token t at element t * stride of `data`.
+/// W times token `token` of x is vector `vector` of y.
+struct OutputSlot {
+  std::uint64_t token;
+  std::uint64_t vector;
+};
+
+/// y: vector i at element i * stride of `data`. A kernel computes the outputs 0 .. count()-1, slot() of each: token i
+/// in vector i for all tokens, or what `slots` lists (the tokens of an expert).
 struct OutputView {
   void* data = nullptr;
   Dtype dtype = Dtype::f32;
   std::uint64_t stride = 0;
+  const OutputSlot* slots = nullptr;
+  std::uint64_t slot_count = 0;
+
+  [[nodiscard]] std::uint64_t count(std::uint64_t tokens) const { return slots == nullptr ? tokens : slot_count; }
+  [[nodiscard]] OutputSlot slot(std::uint64_t i) const { return slots == nullptr ? OutputSlot{i, i} : slots[i]; }
 };
 
 /// The `natural` image of one token. Elements past K are zero. P planes, lowest first.
 struct NaturalToken {
-  const std::int8_t* planes;       ///< [P][padded_cols]
-  const std::int32_t* sums;        ///< [P][padded_cols / 16]: sums of 16 consecutive elements of a plane
-  const std::int32_t* exponents;   ///< [blocks]: e
-  const float* powers;             ///< [blocks]: 2^e
-  std::uint64_t padded_cols;       ///< blocks * 256
-  bool poisoned;                   ///< x held a NaN, an infinity or an |x| >= 2^64: every output is NaN
+  const std::int8_t* planes;      ///< [P][padded_cols]
+  const std::int32_t* sums;       ///< [P][padded_cols / 16]: sums of 16 consecutive elements of a plane
+  const std::int32_t* exponents;  ///< [blocks]: e
+  const float* powers;            ///< [blocks]: 2^e
+  std::uint64_t padded_cols;      ///< blocks * 256
+  bool poisoned;                  ///< x held a NaN, an infinity or an |x| >= 2^64: every output is NaN
 
   [[nodiscard]] const std::int8_t* plane(std::uint32_t p) const { return planes + p * padded_cols; }
   [[nodiscard]] const std::int32_t* plane_sums(std::uint32_t p) const { return sums + p * (padded_cols / sum_group); }
@@ -123,7 +137,7 @@ class Activation {
 
   static constexpr std::size_t image_slots = 8;
   std::array<float*, image_slots> float_images_{};
-  mutable std::array<bool, image_slots> made_{};
+  mutable std::array<std::atomic<bool>, image_slots> made_{};
   mutable std::mutex making_;
 };
 

@@ -10,9 +10,9 @@
 
 namespace lanewise {
 
-inline constexpr std::uint32_t eighths = 8;            ///< g: contiguous eighths of K
-inline constexpr std::uint32_t code_chains = 4;        ///< v: accumulators an eighth, quantised formats
-inline constexpr std::uint32_t float_chains = 64;      ///< v: accumulators an eighth, float formats
+inline constexpr std::uint32_t eighths = 8;        ///< g: contiguous eighths of K
+inline constexpr std::uint32_t code_chains = 4;    ///< v: accumulators an eighth, quantised formats
+inline constexpr std::uint32_t float_chains = 64;  ///< v: accumulators an eighth, float formats
 inline constexpr std::uint32_t canonical_nan = 0x7FC00000u;
 
 /// g of super-block b of `blocks`.
@@ -60,6 +60,6 @@ constexpr float fold_eighths(const std::array<float, eighths>& r) {
 }
 
 /// Rounds y to the output's type and stores it.
-void store_output(const OutputView& y, std::uint64_t token, std::uint64_t row, float value);
+void store_output(const OutputView& y, std::uint64_t vector, std::uint64_t row, float value);
 
 }  // namespace lanewise

@@ -14,18 +14,23 @@ LW_NOINLINE void gemv_rows(const MatrixView& w, const Activation& x, const Outpu
                            std::uint64_t row_end) {
   scalar::Nobody nobody;
   const std::uint64_t stride = w.row_bytes();
+  const std::uint64_t outputs = y.count(x.tokens());
   for (std::uint64_t r = row_begin; r < row_end; ++r) {
     const std::uint8_t* row = w.data + r * stride;
     if constexpr (T::info.is_float()) {
-      for (std::uint64_t t = 0; t < x.tokens(); ++t) {
-        store_output(y, t, r, scalar::float_row<T>(row, x.floats(scalar::float_image<T>(), t), x.cols(), nobody));
+      for (std::uint64_t i = 0; i < outputs; ++i) {
+        const OutputSlot slot = y.slot(i);
+        const FloatToken token = x.floats(scalar::float_image<T>(), slot.token);
+        store_output(y, slot.vector, r, scalar::float_row<T>(row, token, x.cols(), nobody));
       }
     } else {
-      for (std::uint64_t t = 0; t < x.tokens(); t += scalar::window) {
-        const std::uint64_t count = std::min(scalar::window, x.tokens() - t);
+      for (std::uint64_t i = 0; i < outputs; i += scalar::window) {
+        const std::uint64_t count = std::min(scalar::window, outputs - i);
+        std::array<NaturalToken, scalar::window> tokens{};
         std::array<float, scalar::window> values{};
-        scalar::code_row<T>(row, x, t, count, values.data(), nobody);
-        for (std::uint64_t i = 0; i < count; ++i) store_output(y, t + i, r, values[i]);
+        for (std::uint64_t j = 0; j < count; ++j) tokens[j] = x.natural(y.slot(i + j).token);
+        scalar::code_row<T>(row, x, tokens.data(), count, values.data(), nobody);
+        for (std::uint64_t j = 0; j < count; ++j) store_output(y, y.slot(i + j).vector, r, values[j]);
       }
     }
   }
@@ -39,8 +44,8 @@ void gemv_scalar(const MatrixView& w, const Activation& x, const OutputView& y, 
   with_format(w.format, [&]<class T>(T) { gemv_rows<T>(w, x, y, row_begin, row_end); });
 }
 
-void store_output(const OutputView& y, std::uint64_t token, std::uint64_t row, float value) {
-  const std::uint64_t at = token * y.stride + row;
+void store_output(const OutputView& y, std::uint64_t vector, std::uint64_t row, float value) {
+  const std::uint64_t at = vector * y.stride + row;
   switch (y.dtype) {
     case Dtype::f32:
       static_cast<float*>(y.data)[at] = value;

@@ -12,7 +12,7 @@
 
 namespace lanewise {
 
-/// Rows row_begin .. row_end-1 of y = W * x for every token of `x`; x.cols() equals w.cols, a multiple of the format's
+/// Rows row_begin .. row_end-1 of y = W * x for every output of `y`; x.cols() equals w.cols, a multiple of the format's
 /// block. Allocates nothing; the host's rounding mode and flush-to-zero settings change nothing. Inputs are as checked
 /// by the caller: this has no errors.
 void gemv_scalar(const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t row_begin,
@@ -20,14 +20,14 @@ void gemv_scalar(const MatrixView& w, const Activation& x, const OutputView& y, 
 
 /// One addition to an accumulator, with what led to it.
 struct TraceStep {
-  std::uint64_t k;        ///< first element of the d-group (quantised) or the element (float)
-  std::uint32_t g, v;     ///< the accumulator
-  bool is_min;            ///< the m * F(M) addition of a format with a min
+  std::uint64_t k;                   ///< first element of the d-group (quantised) or the element (float)
+  std::uint32_t g, v;                ///< the accumulator
+  bool is_min;                       ///< the m * F(M) addition of a format with a min
   std::array<std::int32_t, 3> sums;  ///< J_p or M_p, lowest plane first (quantised)
-  float value;            ///< F(J) or F(M); xq for a float format
-  float scale;            ///< d or m; the weight for a float format; 2^(E-128+e) for an EXP format
-  float term;             ///< what is added
-  float accumulator;      ///< after the addition
+  float value;                       ///< F(J) or F(M); xq for a float format
+  float scale;                       ///< d or m; the weight for a float format; 2^(E-128+e) for an EXP format
+  float term;                        ///< what is added
+  float accumulator;                 ///< after the addition
 };
 
 /// Every stage of one output, as `gemv_scalar` takes it.

@@ -2,6 +2,7 @@
 // writes every step down), so that the trace can't tell another story than the kernel.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 
 #include "arithmetic/scalar.h"
@@ -72,10 +73,9 @@ struct Nobody {
 
 /// Adds what one d-group contributes to its accumulator.
 template <class T, class Observer>
-void add_dgroup(const Decoded<T>& w, const NaturalToken& x, Planes planes, std::uint64_t k, std::uint64_t blocks,
+void add_dgroup(const Decoded<T>& w, const NaturalToken& x, Planes planes, std::uint64_t k, std::uint32_t g,
                 std::array<std::array<float, code_chains>, eighths>& a, Observer& observer) {
   const std::uint64_t b = k / super_block;
-  const std::uint32_t g = eighth_of(b, blocks);
   const auto v = static_cast<std::uint32_t>(k % super_block / T::info.dgroup % code_chains);
   float& accumulator = a[g][v];
 
@@ -103,19 +103,18 @@ void add_dgroup(const Decoded<T>& w, const NaturalToken& x, Planes planes, std::
   }
 }
 
-/// y of a quantised row for `count` (at most `window`) tokens from `first` on: a row is decoded once for all of them.
+/// y of a quantised row for `count` (at most `window`) tokens of x: a row is decoded once for all of them.
 inline constexpr std::uint64_t window = 8;
 
 template <class T, class Observer>
-void code_row(const std::uint8_t* row, const Activation& x, std::uint64_t first, std::uint64_t count, float* y,
+void code_row(const std::uint8_t* row, const Activation& x, const NaturalToken* tokens, std::uint64_t count, float* y,
               Observer& observer, std::array<float, eighths>* r_out = nullptr) {
   std::array<std::array<std::array<float, code_chains>, eighths>, window> a{};
-  std::array<NaturalToken, window> tokens{};
-  for (std::uint64_t t = 0; t < count; ++t) tokens[t] = x.natural(first + t);
   for (std::uint64_t k = 0; k < x.cols(); k += T::info.dgroup) {
     const std::uint8_t* block = row + k / T::info.block_elements * T::info.block_bytes;
     const Decoded<T> decoded(block, static_cast<lw_u32>(k % T::info.block_elements / T::info.dgroup));
-    for (std::uint64_t t = 0; t < count; ++t) add_dgroup(decoded, tokens[t], x.planes(), k, x.blocks(), a[t], observer);
+    const std::uint32_t g = eighth_of(k / super_block, x.blocks());
+    for (std::uint64_t t = 0; t < count; ++t) add_dgroup(decoded, tokens[t], x.planes(), k, g, a[t], observer);
   }
   for (std::uint64_t t = 0; t < count; ++t) {
     std::array<float, eighths> r{};
@@ -129,11 +128,25 @@ void code_row(const std::uint8_t* row, const Activation& x, std::uint64_t first,
 // and none of finite values overflows.
 inline float limited_weight(float w) {
   constexpr float least = 1.08420217248550443400745280086994171142578125e-19F;  // 2^-63
-  constexpr float most = 9223372036854775808.0F;                                 // 2^63
+  constexpr float most = 9223372036854775808.0F;                                // 2^63
   const float magnitude = w < 0 ? -w : w;
   if (magnitude < least) return 0.0F;
   if (magnitude >= most) return w < 0 ? -__builtin_inff() : __builtin_inff();
   return w;
+}
+
+/// A stretch of float_chains elements or fewer, of which element k + v meets accumulator a[v].
+template <class T, class Observer>
+void add_stretch(const std::uint8_t* row, const FloatToken& x, std::uint64_t k, std::uint32_t count, std::uint32_t g,
+                 std::array<float, float_chains>& a, Observer& observer) {
+  for (std::uint32_t v = 0; v < count; ++v) {
+    lw_u32 raw = 0;
+    std::memcpy(&raw, row + (k + v) * T::info.block_bytes, T::info.block_bytes);
+    const float weight = limited_weight(T::value(raw));
+    const float term = weight * x.values[k + v];
+    a[v] += term;
+    observer.step({k + v, g, v, false, {}, x.values[k + v], weight, term, a[v]});
+  }
 }
 
 /// y of a float row for one token. The product is rounded to fp32 before it is added (it is exact but for F32).
@@ -142,15 +155,10 @@ float float_row(const std::uint8_t* row, const FloatToken& x, std::uint64_t cols
                 std::array<float, eighths>* r_out = nullptr) {
   std::array<std::array<float, float_chains>, eighths> a{};
   const std::uint64_t blocks = ceil_div(cols, super_block);
-  for (std::uint64_t k = 0; k < cols; ++k) {
-    lw_u32 raw = 0;
-    std::memcpy(&raw, row + k * T::info.block_bytes, T::info.block_bytes);
-    const float weight = limited_weight(T::value(raw));
+  for (std::uint64_t k = 0; k < cols; k += float_chains) {
     const std::uint32_t g = eighth_of(k / super_block, blocks);
-    const auto v = static_cast<std::uint32_t>(k % float_chains);
-    const float term = weight * x.values[k];
-    a[g][v] += term;
-    observer.step({k, g, v, false, {}, x.values[k], weight, term, a[g][v]});
+    const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(float_chains, cols - k));
+    add_stretch<T>(row, x, k, count, g, a[g], observer);
   }
   std::array<float, eighths> r{};
   for (std::uint32_t g = 0; g < eighths; ++g) r[g] = fold_floats(a[g]);

@@ -26,7 +26,7 @@ LW_NOINLINE void trace_row(const std::uint8_t* row, const Activation& x, std::ui
       for (std::uint32_t p = plane_count(x.planes()); p-- > 0;) q = q * 256 + image.plane(p)[k];
       trace.q[k] = q;
     }
-    scalar::code_row<T>(row, x, token, 1, &trace.y, writer, &trace.eighth_sums);
+    scalar::code_row<T>(row, x, &image, 1, &trace.y, writer, &trace.eighth_sums);
   }
 }
 
