@@ -1,36 +1,74 @@
 #include "kernels/kernel.h"
 
 #include <algorithm>
+#include <array>
 
 #include "backends/cpu/cpu.h"
 
 namespace lanewise {
+namespace {
 
-bool accepts(FormatClass formats, const FormatInfo& info) { return (formats == FormatClass::FLOATS) == info.is_float(); }
+// Float weights read an image of their own: the planes of the activation don't touch them.
+std::string_view image_part(const FormatInfo& info, Planes planes) {
+  return info.is_float() ? "xq" : planes_name(planes);
+}
+
+}  // namespace
+
+bool accepts(FormatClass formats, const FormatInfo& info) {
+  return (formats == FormatClass::FLOATS) == info.is_float();
+}
 
 std::span<const KernelDesc> kernels() { return cpu_kernels(); }
 
 std::string kernel_name(const KernelDesc& kernel, const FormatInfo& info, Planes planes) {
   std::string name(kernel.backend);
   name.append(".gemv.").append(info.name).append(".").append(layout_name(kernel.layout)).append(".");
-  // Float weights read an image of their own: the planes of the activation don't touch them.
-  name.append(info.is_float() ? "xq" : planes_name(planes)).append(".").append(kernel.name);
+  name.append(image_part(info, planes)).append(".").append(kernel.name);
   return name;
+}
+
+namespace {
+
+// name == kernel_name(...) or its last part, without making the string.
+bool is_called(std::string_view name, const KernelDesc& kernel, const FormatInfo& info, Planes planes) {
+  if (name == kernel.name) return true;
+  const std::array<std::string_view, 9> parts = {
+      kernel.backend,           ".gemv.", info.name,  ".", layout_name(kernel.layout), ".",
+      image_part(info, planes), ".",      kernel.name};
+  for (const std::string_view part : parts) {
+    if (!name.starts_with(part)) return false;
+    name.remove_prefix(part.size());
+  }
+  return name.empty();
+}
+
+bool is_candidate(const KernelDesc& kernel, const Problem& problem, std::string_view backend,
+                  std::string_view override_name) {
+  const FormatInfo& info = format_info(problem.format);
+  if (kernel.backend != backend || kernel.layout != problem.layout || !accepts(kernel.formats, info)) return false;
+  return override_name.empty() || is_called(override_name, kernel, info, problem.planes);
+}
+
+}  // namespace
+
+const KernelDesc* find_kernel(const Problem& problem, std::string_view backend, std::uint32_t capabilities,
+                              std::string_view override_name) {
+  for (const KernelDesc& kernel : kernels()) {
+    if (is_candidate(kernel, problem, backend, override_name) && (kernel.needs & ~capabilities) == 0) return &kernel;
+  }
+  return nullptr;
 }
 
 Result<Plan> select(const Problem& problem, std::string_view backend, std::uint32_t capabilities,
                     std::string_view override_name) {
   const FormatInfo& info = format_info(problem.format);
-  bool known_name = override_name.empty();
-  for (const KernelDesc& kernel : kernels()) {
-    if (kernel.backend != backend || kernel.layout != problem.layout || !accepts(kernel.formats, info)) continue;
-    std::string name = kernel_name(kernel, info, problem.planes);
-    if (!override_name.empty() && override_name != name && override_name != kernel.name) continue;
-    known_name = true;
-    if ((kernel.needs & ~capabilities) != 0) continue;
+  if (const KernelDesc* kernel = find_kernel(problem, backend, capabilities, override_name)) {
     std::string why = override_name.empty() ? "the first of the list that this device can run" : "asked for by name";
-    return Plan{&kernel, std::move(name), std::move(why)};
+    return Plan{kernel, kernel_name(*kernel, info, problem.planes), std::move(why)};
   }
+  const auto known = [&](const KernelDesc& kernel) { return is_candidate(kernel, problem, backend, override_name); };
+  const bool known_name = override_name.empty() || std::ranges::any_of(kernels(), known);
   std::string what = std::string(backend) + " has no kernel for " + std::string(info.name) + " in layout " +
                      std::string(layout_name(problem.layout));
   if (!known_name) {

@@ -26,12 +26,12 @@ struct Tile {
 enum class FormatClass : std::uint8_t { CODES, FLOATS };
 bool accepts(FormatClass formats, const FormatInfo& info);
 
-/// Rows row_begin .. row_end-1 of y for every token; arguments as checked by the caller, no allocation.
+/// Rows row_begin .. row_end-1 of every output of y; arguments as checked by the caller, no allocation.
 using CpuLaunch = void (*)(const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t row_begin,
                            std::uint64_t row_end);
 
-/// What a device offers, as bits; a kernel's `needs` must all be there. An argument of select(), so that any machine can
-/// ask what another would run.
+/// What a device offers, as bits; a kernel's `needs` must all be there. An argument of select(), so that any machine
+/// can ask what another would run.
 enum Capability : std::uint32_t { CAP_NONE = 0 };
 
 struct KernelDesc {
@@ -66,6 +66,10 @@ struct Plan {
   std::string name;
   std::string why;
 };
+
+/// What select() chooses, without its words: nullptr where it gives an error. Allocates nothing.
+const KernelDesc* find_kernel(const Problem& problem, std::string_view backend, std::uint32_t capabilities,
+                              std::string_view override_name = {});
 
 /// Pure: the first kernel of `backend` that accepts the problem and whose needs are all in `capabilities`. With
 /// `override_name` (a kernel's full name, or its last part) that kernel or an error.
