@@ -19,13 +19,44 @@ if(LANEWISE_SANITIZE)
   target_link_options(lanewise_options INTERFACE -fsanitize=${LANEWISE_SANITIZE})
 endif()
 
-# lanewise_module(name SOURCES ... LIBS ...): one folder of src/ as an object library.
+# lanewise_module(name SOURCES ... LIBS ...): one folder of src/ as a static library that tests and tools link. Those that
+# the library `lanewise` needs go into it as objects: lanewise_collect.
 function(lanewise_module name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
+  # In liblanewise.so only the C interface is visible.
+  set_target_properties(${name} PROPERTIES
+    LANEWISE_MODULE ON C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   target_include_directories(${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
   target_link_libraries(${name} PUBLIC ${ARG_LIBS} PRIVATE $<BUILD_INTERFACE:lanewise_options>)
+endfunction()
+
+# lanewise_collect(modules_out externals_out modules...): these modules and all that they link, directly or not, and the
+# libraries among these that aren't modules. Every module must have been declared before.
+function(lanewise_collect modules_out externals_out)
+  set(waiting ${ARGN})
+  set(modules "")
+  set(externals "")
+  while(waiting)
+    list(POP_FRONT waiting name)
+    if(name IN_LIST modules OR name IN_LIST externals OR name MATCHES "^\\$<")
+      continue()
+    endif()
+    set(is_module OFF)
+    if(TARGET ${name})
+      get_target_property(is_module ${name} LANEWISE_MODULE)
+    endif()
+    if(is_module)
+      list(APPEND modules ${name})
+      get_target_property(links ${name} LINK_LIBRARIES)
+      list(APPEND waiting ${links})
+    else()
+      list(APPEND externals ${name})
+    endif()
+  endwhile()
+  set(${modules_out} ${modules} PARENT_SCOPE)
+  set(${externals_out} ${externals} PARENT_SCOPE)
 endfunction()
 
 # lanewise_test(name SOURCES ... LIBS ... [TIMEOUT seconds]): a GoogleTest program whose cases CTest lists one by one.

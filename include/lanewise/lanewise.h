@@ -7,10 +7,21 @@
  * The result is defined bit for bit by docs/arithmetic.md and depends on nothing but W, x and the activation's planes:
  * not on the device, the kernel, the threads, or how many tokens stand in one call.
  *
- * Every function that can fail returns an lw_status and, where the caller passes one, fills an lw_error with a sentence.
- * Nothing here prints, aborts or throws. Distinct handles may be used by distinct threads at the same time; one model,
- * matrix, activation or device may be read (used as a const argument) by many threads at once.
- * Structs carry their size in `struct_size`; set it to sizeof(the struct), or use the LW_..._INIT macros.
+ * Errors. Every function that can fail returns an lw_status and, where the caller passes one, fills an lw_error: with a
+ * sentence on failure, with LW_OK and an empty sentence on success. `error` may always be NULL. A call that fails
+ * writes none of its outputs, except that a handle's `*out` becomes NULL. Nothing here prints, aborts or throws.
+ *
+ * Threads. Any number of threads may use the same device, model, matrix or activation at the same time, with two
+ * exceptions: lw_activation_set writes its activation, and a ..._close or ..._free ends its handle. docs/library.md has
+ * the details.
+ *
+ * Lifetimes. Handles may be closed in any order: a matrix keeps its device and the file of its model, an activation its
+ * device, until it is freed itself. Memory that the caller gives (bytes of a model or matrix, an activation's
+ * workspace) must stay until every handle made from it is closed. Closing NULL does nothing.
+ *
+ * Structs that may grow carry their size in `struct_size`: set it to sizeof(the struct), or use the LW_..._INIT macros.
+ * A size that this library has never had is LW_ERROR_ARGUMENT; that of an older header is served as that header says.
+ * lw_output has no size and keeps its fields as long as LW_ABI_VERSION stays.
  */
 #ifndef LANEWISE_LANEWISE_H
 #define LANEWISE_LANEWISE_H
@@ -24,8 +35,12 @@
 #define LW_API __attribute__((visibility("default")))
 #endif
 
+/* An enum that holds any 32-bit number, so that an unknown one can be refused instead of being undefined behaviour. */
 #ifdef __cplusplus
+#define LW_ENUM32 : uint32_t
 extern "C" {
+#else
+#define LW_ENUM32
 #endif
 
 /* ---- Versions ---- */
@@ -40,23 +55,23 @@ LW_API const char* lw_version(void);
 
 /* ---- Status ---- */
 
-typedef enum lw_status {
+typedef enum lw_status LW_ENUM32 {
   LW_OK = 0,
-  LW_ERROR_ARGUMENT = 1,       /* a null pointer, a size that doesn't fit, a struct of unknown size */
-  LW_ERROR_MEMORY = 2,         /* an allocation failed */
-  LW_ERROR_IO = 3,             /* the system couldn't open, read or write */
-  LW_ERROR_NOT_FOUND = 4,      /* no tensor, format, kernel or device of that name */
-  LW_ERROR_UNSUPPORTED = 5,    /* sound, but nothing here can do it */
-  LW_ERROR_NOT_A_WEIGHT = 6,   /* a tensor of a type that is no weight format */
-  LW_ERROR_DEVICE = 7,         /* a device or its driver failed */
-  LW_ERROR_INTERNAL = 8,       /* a fault of ours */
-  LW_ERROR_FILE_MAGIC = 20,    /* no GGUF file */
-  LW_ERROR_FILE_VERSION = 21,  /* a version other than 2 and 3, or the other byte order */
-  LW_ERROR_FILE_TRUNCATED = 22,/* the file ends before what it announces */
-  LW_ERROR_FILE_METADATA = 23, /* a metadata pair is malformed */
-  LW_ERROR_FILE_TENSOR = 24,   /* a tensor's entry is malformed: name, dims, offset, overlap */
-  LW_ERROR_FILE_TYPE = 25,     /* a tensor's type number is unknown or removed */
-  LW_ERROR_FILE_SPLIT = 26     /* the shards of a split file don't belong together */
+  LW_ERROR_ARGUMENT = 1,     /* a null pointer, a size that doesn't fit, overlapping memory, a struct of unknown size */
+  LW_ERROR_MEMORY = 2,       /* an allocation failed */
+  LW_ERROR_IO = 3,           /* the system couldn't open, read or write */
+  LW_ERROR_NOT_FOUND = 4,    /* no tensor, format, kernel or device of that name */
+  LW_ERROR_UNSUPPORTED = 5,  /* sound, but nothing here can do it */
+  LW_ERROR_NOT_A_WEIGHT = 6, /* a tensor of a type that is no weight format */
+  LW_ERROR_DEVICE = 7,       /* a device or its driver failed */
+  LW_ERROR_INTERNAL = 8,     /* a fault of ours */
+  LW_ERROR_FILE_MAGIC = 20,  /* no GGUF file */
+  LW_ERROR_FILE_VERSION = 21,   /* a version other than 2 and 3, or the other byte order */
+  LW_ERROR_FILE_TRUNCATED = 22, /* the file ends before what it announces */
+  LW_ERROR_FILE_METADATA = 23,  /* a metadata pair is malformed */
+  LW_ERROR_FILE_TENSOR = 24,    /* a tensor's entry is malformed: name, dims, offset, overlap */
+  LW_ERROR_FILE_TYPE = 25,      /* a tensor's type number is unknown or removed */
+  LW_ERROR_FILE_SPLIT = 26      /* the shards of a split file don't belong together */
 } lw_status;
 
 /* "LW_ERROR_IO" and so on; "unknown status" for a number that is none. */
@@ -70,18 +85,43 @@ typedef struct lw_error {
   uint64_t offset;   /* byte of the file at which the fault lies, or LW_NO_OFFSET */
   char message[488]; /* one sentence, null-terminated, cut if longer */
 } lw_error;
-#define LW_ERROR_INIT {sizeof(lw_error), LW_OK, LW_NO_OFFSET, {0}}
+#define LW_ERROR_INIT                            \
+  {                                              \
+    sizeof(lw_error), LW_OK, LW_NO_OFFSET, { 0 } \
+  }
 
 /* ---- Formats ---- */
 
 /* ggml's type numbers. */
-typedef enum lw_format {
-  LW_F32 = 0, LW_F16 = 1, LW_BF16 = 30,
-  LW_Q4_0 = 2, LW_Q4_1 = 3, LW_Q5_0 = 6, LW_Q5_1 = 7, LW_Q8_0 = 8,
-  LW_Q2_K = 10, LW_Q3_K = 11, LW_Q4_K = 12, LW_Q5_K = 13, LW_Q6_K = 14,
-  LW_IQ2_XXS = 16, LW_IQ2_XS = 17, LW_IQ3_XXS = 18, LW_IQ1_S = 19, LW_IQ4_NL = 20, LW_IQ3_S = 21, LW_IQ2_S = 22,
-  LW_IQ4_XS = 23, LW_IQ1_M = 29,
-  LW_TQ1_0 = 34, LW_TQ2_0 = 35, LW_MXFP4 = 39, LW_NVFP4 = 40, LW_Q1_0 = 41, LW_Q2_0 = 42
+typedef enum lw_format LW_ENUM32 {
+  LW_F32 = 0,
+  LW_F16 = 1,
+  LW_BF16 = 30,
+  LW_Q4_0 = 2,
+  LW_Q4_1 = 3,
+  LW_Q5_0 = 6,
+  LW_Q5_1 = 7,
+  LW_Q8_0 = 8,
+  LW_Q2_K = 10,
+  LW_Q3_K = 11,
+  LW_Q4_K = 12,
+  LW_Q5_K = 13,
+  LW_Q6_K = 14,
+  LW_IQ2_XXS = 16,
+  LW_IQ2_XS = 17,
+  LW_IQ3_XXS = 18,
+  LW_IQ1_S = 19,
+  LW_IQ4_NL = 20,
+  LW_IQ3_S = 21,
+  LW_IQ2_S = 22,
+  LW_IQ4_XS = 23,
+  LW_IQ1_M = 29,
+  LW_TQ1_0 = 34,
+  LW_TQ2_0 = 35,
+  LW_MXFP4 = 39,
+  LW_NVFP4 = 40,
+  LW_Q1_0 = 41,
+  LW_Q2_0 = 42
 } lw_format;
 
 typedef struct lw_format_info {
@@ -91,16 +131,18 @@ typedef struct lw_format_info {
   uint32_t block_elements;
   uint32_t block_bytes;
 } lw_format_info;
-#define LW_FORMAT_INFO_INIT {sizeof(lw_format_info), LW_F32, NULL, 0, 0}
+#define LW_FORMAT_INFO_INIT \
+  { sizeof(lw_format_info), LW_F32, NULL, 0, 0 }
 
 /* How many formats there are, and the i-th of them. */
 LW_API uint32_t lw_format_count(void);
 LW_API lw_status lw_format_at(uint32_t index, lw_format_info* out);
+/* LW_ERROR_NOT_FOUND where the number is no format. */
 LW_API lw_status lw_format_query(lw_format format, lw_format_info* out);
 /* By name, upper and lower case alike. */
 LW_API lw_status lw_format_by_name(const char* name, lw_format* out);
 
-/* Decodes `elements` weights (whole blocks) held in `data` (`bytes` long) to fp32. */
+/* Decodes `elements` weights (whole blocks) held in `data` (`bytes` long, exactly theirs) to fp32. */
 LW_API lw_status lw_dequantize(lw_format format, const void* data, uint64_t bytes, uint64_t elements, float* out,
                                lw_error* error);
 
@@ -111,15 +153,16 @@ typedef struct lw_model lw_model;
 typedef struct lw_tensor_info {
   uint32_t struct_size;
   uint32_t type;         /* ggml's type number, which may be none of lw_format */
-  const char* type_name; /* these three live as long as the model */
-  const char* name;      /* null-terminated; a name that holds a null byte is refused on opening */
+  const char* type_name; /* "q4_K"; lives as long as the program */
+  const char* name;      /* null-terminated; lives as long as the model, as `data` does */
   const void* data;      /* the tensor's bytes: mapped, not copied, for a file that could be mapped */
   uint64_t bytes;
   uint32_t dim_count;
-  uint64_t dims[4]; /* dims[0] is K, contiguous; unused ones are 1 */
-  int32_t is_weight;     /* 1: type is an lw_format */
+  uint64_t dims[4];  /* dims[0] is K, contiguous; unused ones are 1 */
+  int32_t is_weight; /* 1: type is an lw_format */
 } lw_tensor_info;
-#define LW_TENSOR_INFO_INIT {sizeof(lw_tensor_info), 0, NULL, NULL, NULL, 0, 0, {0, 0, 0, 0}, 0}
+#define LW_TENSOR_INFO_INIT \
+  { sizeof(lw_tensor_info), 0, NULL, NULL, NULL, 0, 0, {0, 0, 0, 0}, 0 }
 
 /* Opens a GGUF file (any shard of a split one). Every byte of its header is checked here; afterwards no tensor can
  * reach outside the file. */
@@ -135,23 +178,36 @@ LW_API lw_status lw_model_find(const lw_model* model, const char* name, lw_tenso
 
 typedef struct lw_device lw_device;
 
-/* Runs task(context, i) for every i in 0 .. count-1, in any order, on any threads, and returns when all are done. */
+/* Runs task(context, i) once for every i in 0 .. count-1, in any order, on any threads, and returns when all are done.
+ * It must not throw. */
 typedef void (*lw_parallel_for)(void* user, uint32_t count, void (*task)(void* context, uint32_t i), void* context);
 
 typedef struct lw_device_options {
   uint32_t struct_size;
-  uint32_t threads;             /* of the library's own pool; 0: one a core; the caller's thread is one of them */
+  uint32_t threads;             /* at most so many work on a call, the calling one included; 0: one a core */
   const char* name;             /* "cpu"; NULL: "cpu" */
   const char* kernel;           /* NULL: the library chooses; otherwise that kernel or an error */
-  lw_parallel_for parallel_for; /* not NULL: the caller's threads in place of the pool, `threads` tasks a call */
+  lw_parallel_for parallel_for; /* not NULL: in place of the library's own threads; at most `threads` tasks a call */
   void* parallel_user;
 } lw_device_options;
-#define LW_DEVICE_OPTIONS_INIT {sizeof(lw_device_options), 0, NULL, NULL, NULL, NULL}
+#define LW_DEVICE_OPTIONS_INIT \
+  { sizeof(lw_device_options), 0, NULL, NULL, NULL, NULL }
 
-/* `options` may be NULL. */
+/* `options` may be NULL. The names in it are copied. Where the system refuses some of the threads, the device works
+ * with fewer: lw_device_query says how many. */
 LW_API lw_status lw_device_open(const lw_device_options* options, lw_device** out, lw_error* error);
-/* After every matrix and activation made on it is freed. */
+/* Not while a product runs on it. */
 LW_API void lw_device_close(lw_device* device);
+
+typedef struct lw_device_info {
+  uint32_t struct_size;
+  uint32_t threads; /* that a call can use, the calling one included; with parallel_for, the most tasks of a call */
+  const char* name; /* "cpu"; these two live as long as the device */
+  const char* description; /* the processor's name as the system gives it */
+} lw_device_info;
+#define LW_DEVICE_INFO_INIT \
+  { sizeof(lw_device_info), 0, NULL, NULL }
+LW_API lw_status lw_device_query(const lw_device* device, lw_device_info* out);
 
 /* ---- Matrices ---- */
 
@@ -164,13 +220,16 @@ typedef struct lw_matrix_info {
   uint64_t cols;
   uint64_t bytes;
 } lw_matrix_info;
-#define LW_MATRIX_INFO_INIT {sizeof(lw_matrix_info), LW_F32, 0, 0, 0}
+#define LW_MATRIX_INFO_INIT \
+  { sizeof(lw_matrix_info), LW_F32, 0, 0, 0 }
 
-/* A weight tensor of a model: "NAME", or "NAME[i]" for matrix i of a tensor of 3 or 4 dimensions. The model must outlive
- * the matrix. */
+/* A weight tensor of a model: "NAME", or "NAME[i]" for matrix i (from 0) of a tensor of 3 or 4 dimensions; `NAME` alone
+ * is an error where the tensor holds several. A vector is a matrix of one row. */
 LW_API lw_status lw_matrix_from_tensor(lw_device* device, const lw_model* model, const char* name, lw_matrix** out,
                                        lw_error* error);
-/* Bare bytes in GGUF's block layout, row by row; `data` stays with the caller, unchanged, while the matrix lives. */
+/* Bare bytes in GGUF's block layout, row by row; `data` stays with the caller, unchanged, while the matrix lives.
+ * `bytes` is exactly rows * (cols / block elements) * (block bytes); `cols` a multiple of the block's elements, not 0.
+ */
 LW_API lw_status lw_matrix_from_bytes(lw_device* device, lw_format format, uint64_t rows, uint64_t cols,
                                       const void* data, uint64_t bytes, lw_matrix** out, lw_error* error);
 LW_API void lw_matrix_free(lw_matrix* matrix);
@@ -180,47 +239,65 @@ LW_API lw_status lw_matrix_query(const lw_matrix* matrix, lw_matrix_info* out);
 
 typedef struct lw_activation lw_activation;
 
-typedef enum lw_dtype { LW_DTYPE_F32 = 0, LW_DTYPE_F16 = 1, LW_DTYPE_BF16 = 2 } lw_dtype;
+typedef enum lw_dtype LW_ENUM32 { LW_DTYPE_F32 = 0, LW_DTYPE_F16 = 1, LW_DTYPE_BF16 = 2 } lw_dtype;
 /* How x is held: 8, 16 (the default) or 24 bits an element. docs/arithmetic.md has the accuracy of each. */
-typedef enum lw_planes { LW_X8 = 1, LW_X16 = 2, LW_X24 = 3 } lw_planes;
+typedef enum lw_planes LW_ENUM32 { LW_X8 = 1, LW_X16 = 2, LW_X24 = 3 } lw_planes;
 
 /* Room for up to `max_tokens` vectors of `cols` elements. */
 LW_API lw_status lw_activation_create(lw_device* device, lw_planes planes, uint64_t max_tokens, uint64_t cols,
                                       lw_activation** out, lw_error* error);
 /* The same in the caller's memory: ask for the size, give that much at `memory` (64-byte aligned), keep it while the
  * activation lives. */
-LW_API lw_status lw_activation_workspace(lw_device* device, lw_planes planes, uint64_t max_tokens, uint64_t cols,
+LW_API lw_status lw_activation_workspace(const lw_device* device, lw_planes planes, uint64_t max_tokens, uint64_t cols,
                                          uint64_t* bytes, lw_error* error);
 LW_API lw_status lw_activation_create_in(lw_device* device, lw_planes planes, uint64_t max_tokens, uint64_t cols,
                                          void* memory, uint64_t bytes, lw_activation** out, lw_error* error);
-/* Converts x, token t at element t * stride (stride >= cols; 0: cols). Allocates nothing. Every matrix that is given the
- * activation shares this work. */
+/* Converts x, token t at element t * stride (stride >= cols; 0: cols). Allocates nothing. Every matrix that is given
+ * the activation shares this work; x isn't needed afterwards. A call that fails leaves the activation as it was. */
 LW_API lw_status lw_activation_set(lw_activation* activation, lw_dtype dtype, const void* x, uint64_t tokens,
                                    uint64_t stride, lw_error* error);
 LW_API void lw_activation_free(lw_activation* activation);
 
-/* ---- Products ---- */
+typedef struct lw_activation_info {
+  uint32_t struct_size;
+  lw_planes planes;
+  uint64_t max_tokens;
+  uint64_t cols;
+  uint64_t tokens; /* of the last lw_activation_set */
+  int32_t is_set;  /* 0: lw_activation_set has not succeeded yet; a product is then an error */
+} lw_activation_info;
+#define LW_ACTIVATION_INFO_INIT \
+  { sizeof(lw_activation_info), LW_X16, 0, 0, 0, 0 }
+LW_API lw_status lw_activation_query(const lw_activation* activation, lw_activation_info* out);
 
-/* y of one matrix: token t at element t * stride (stride >= rows; 0: rows). */
+/* ---- Products ----
+ *
+ * The matrix and the activation come from `device` and have the same cols. y is aligned to its elements and overlaps
+ * neither W nor the activation's workspace, nor another y of the same call. Zero rows or zero tokens write nothing and
+ * succeed. No product allocates memory. */
+
+/* y of one matrix: token t at element t * stride (stride >= rows; 0: rows). The elements between are left as they are.
+ */
 typedef struct lw_output {
   void* data;
   lw_dtype dtype;
   uint64_t stride;
 } lw_output;
 
-/* y = W * x. Zero rows or zero tokens write nothing and succeed. */
+/* y = W * x. */
 LW_API lw_status lw_gemv(lw_device* device, const lw_matrix* matrix, const lw_activation* activation, lw_output y,
                          lw_error* error);
-/* Part `part` of `parts` of the same product (a range of rows), on the calling thread: for callers with threads of their
- * own. All parts together write y once. */
+/* Part `part` of `parts` of the same product (a range of rows), on the calling thread: for callers with threads of
+ * their own. All parts together write y once, each row by one of them. */
 LW_API lw_status lw_gemv_part(lw_device* device, const lw_matrix* matrix, const lw_activation* activation, lw_output y,
                               uint32_t part, uint32_t parts, lw_error* error);
 /* `count` matrices that read the same activation (q|k|v, gate|up): bit-equal to single calls. */
 LW_API lw_status lw_gemv_group(lw_device* device, uint64_t count, const lw_matrix* const* matrices,
                                const lw_activation* activation, const lw_output* ys, lw_error* error);
-/* Experts: token t is multiplied by matrices[ids[t * used + i]] for i in 0 .. used-1, each distinct expert read once;
- * y of (t, i) at element (t * used + i) * stride. All matrices have the same rows and cols; an id outside 0 .. count-1
- * is an error before anything is written; ids may repeat. */
+/* Experts: token t is multiplied by matrices[ids[t * used + i]] for i in 0 .. used-1; y of (t, i) at element
+ * (t * used + i) * stride. Bit-equal to single calls; each distinct expert is read from memory once, for all its
+ * tokens. All matrices have the same rows and cols; an id outside 0 .. count-1 is an error before anything is written;
+ * ids may repeat. Neither scratch memory nor a lock is taken. */
 LW_API lw_status lw_gemv_experts(lw_device* device, uint64_t count, const lw_matrix* const* matrices,
                                  const lw_activation* activation, const int32_t* ids, uint64_t used, lw_output y,
                                  lw_error* error);

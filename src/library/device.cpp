@@ -1,0 +1,107 @@
+#include <algorithm>
+#include <atomic>
+#include <string>
+
+#include "backends/cpu/cpu.h"
+#include "kernels/kernel.h"
+#include "library/edge.h"
+#include "library/handles.h"
+
+namespace {
+
+using namespace lanewise;  // NOLINT(google-build-using-namespace): the C interface stands outside it
+
+// A processor with more threads than this is yet to be built; a number above it is a slip of the caller's.
+constexpr std::uint32_t most_threads = 4096;
+
+// Parts a thread: so many that a thread that was interrupted delays the call by a fraction of its share.
+constexpr std::uint32_t parts_a_thread = 4;
+
+// A kernel asked for by name that no format has on this device is an error now, not at the first product.
+Outcome check_kernel(const std::string& name, std::string_view backend, std::uint32_t capabilities) {
+  Outcome nearest =
+      make_error(LW_ERROR_NOT_FOUND, "no kernel of device '" + std::string(backend) + "' is called '" + name + "'");
+  for (const FormatInfo& info : formats()) {
+    for (const Planes planes : {Planes::x8, Planes::x16, Planes::x24}) {
+      const Problem problem{info.format, 1, info.block_elements, 1, planes, Layout::raw};
+      if (find_kernel(problem, backend, capabilities, name) != nullptr) return Done{};
+      if (auto plan = select(problem, backend, capabilities, name); plan.error().code == LW_ERROR_UNSUPPORTED) {
+        nearest = std::move(plan).error();
+      }
+    }
+  }
+  return nearest;
+}
+
+Outcome open(const lw_device_options& options, lw_device** out) {
+  const std::string name = options.name == nullptr ? "cpu" : options.name;
+  if (name != "cpu") return make_error(LW_ERROR_NOT_FOUND, "no device '" + name + "': cpu");
+  if (options.threads > most_threads) {
+    return edge::argument_error(std::to_string(options.threads) + " threads, more than " +
+                                std::to_string(most_threads));
+  }
+  static std::atomic<std::uint64_t> next_id = 1;
+  auto device = std::make_unique<lw_device>();
+  device->id = next_id.fetch_add(1, std::memory_order_relaxed);
+  device->name = name;
+  device->description = cpu_description();
+  device->capabilities = cpu_capabilities();
+  if (options.kernel != nullptr) {
+    device->kernel = options.kernel;
+    LW_TRY(check_kernel(device->kernel, device->name, device->capabilities));
+  }
+  device->threads = options.threads != 0 ? options.threads : cpu_count();
+  device->parallel_for = options.parallel_for;
+  device->parallel_user = options.parallel_user;
+  if (device->parallel_for == nullptr) {
+    device->pool.reset(new Pool(device->threads));
+    device->threads = device->pool->threads();
+  }
+  *out = device.release();
+  return Done{};
+}
+
+}  // namespace
+
+std::uint32_t lw_device::most_parts() const {
+  if (threads == 1 || parallel_for != nullptr) return threads;
+  return threads * parts_a_thread;
+}
+
+void lw_device::run(std::uint32_t count, Pool::Task task, void* context) const {
+  if (count == 0) return;
+  if (count == 1) {
+    task(context, 0);
+  } else if (parallel_for != nullptr) {
+    parallel_for(parallel_user, count, task, context);
+  } else {
+    pool->run(count, task, context);
+  }
+}
+
+lw_status lw_device_open(const lw_device_options* options, lw_device** out, lw_error* error) {
+  if (out != nullptr) *out = nullptr;
+  return edge::guarded(error, [&]() -> Outcome {
+    if (out == nullptr) return edge::argument_error("out is a null pointer");
+    lw_device_options read = LW_DEVICE_OPTIONS_INIT;
+    if (options != nullptr) {
+      if (!edge::has_known_size(options)) return edge::argument_error("the options have an unknown struct_size");
+      read = edge::read(*options, read);
+    }
+    return open(read, out);
+  });
+}
+
+void lw_device_close(lw_device* device) {
+  if (edge::is_valid(device)) delete device;
+}
+
+lw_status lw_device_query(const lw_device* device, lw_device_info* out) {
+  if (!edge::is_valid(device) || !edge::has_known_size(out)) return LW_ERROR_ARGUMENT;
+  lw_device_info info = LW_DEVICE_INFO_INIT;
+  info.threads = device->threads;
+  info.name = device->name.c_str();
+  info.description = device->description.c_str();
+  edge::fill(out, info);
+  return LW_OK;
+}

@@ -1,0 +1,87 @@
+// What stands behind the opaque handles of lanewise.h.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "arithmetic/activation.h"
+#include "backends/cpu/pool.h"
+#include "formats/matrix_view.h"
+#include "gguf/reader.h"
+#include "lanewise/lanewise.h"
+
+namespace lanewise::edge {
+
+/// The first word of a handle: tells a handle of another kind, and mostly one already freed, from a good one.
+enum class Tag : std::uint32_t {
+  gone = 0,
+  model = 0x4C574D31,
+  device = 0x4C574431,
+  matrix = 0x4C575731,
+  activation = 0x4C575831,
+};
+
+struct Handle {
+  explicit Handle(Tag kind) : tag(kind) {}
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  ~Handle() { *static_cast<volatile Tag*>(&tag) = Tag::gone; }
+  Tag tag;
+};
+
+/// Runs the parts of a call; leaves the workers alone in a child of fork(), where they don't exist.
+struct PoolDeleter {
+  void operator()(Pool* pool) const {
+    if (pool->is_of_this_process()) delete pool;
+  }
+};
+
+template <class T>
+[[nodiscard]] bool is_valid(const T* handle) {
+  return handle != nullptr && handle->handle.tag == T::kind;
+}
+
+}  // namespace lanewise::edge
+
+struct lw_model {
+  static constexpr auto kind = lanewise::edge::Tag::model;
+  lanewise::edge::Handle handle{kind};
+  std::shared_ptr<const lanewise::gguf::Model> model;  // matrices share it
+};
+
+struct lw_device {
+  static constexpr auto kind = lanewise::edge::Tag::device;
+  lanewise::edge::Handle handle{kind};
+  std::uint64_t id = 0;  // of no other device in this process: what matrices and activations remember
+  std::string name;
+  std::string description;
+  std::string kernel;  // empty: chosen
+  std::uint32_t capabilities = 0;
+  std::uint32_t threads = 1;
+  lw_parallel_for parallel_for = nullptr;
+  void* parallel_user = nullptr;
+  std::unique_ptr<lanewise::Pool, lanewise::edge::PoolDeleter> pool;  // null with parallel_for
+
+  /// The most parts worth making of a call.
+  [[nodiscard]] std::uint32_t most_parts() const;
+  void run(std::uint32_t count, lanewise::Pool::Task task, void* context) const;
+};
+
+struct lw_matrix {
+  static constexpr auto kind = lanewise::edge::Tag::matrix;
+  lanewise::edge::Handle handle{kind};
+  std::uint64_t device_id = 0;
+  lanewise::MatrixView view;
+  std::shared_ptr<const lanewise::gguf::Model> model;  // null: bare bytes
+};
+
+struct lw_activation {
+  static constexpr auto kind = lanewise::edge::Tag::activation;
+  lanewise::edge::Handle handle{kind};
+  std::uint64_t device_id = 0;
+  std::unique_ptr<lanewise::Activation> activation;
+  const void* workspace = nullptr;  // the caller's, or null
+  std::uint64_t workspace_bytes = 0;
+  bool is_set = false;
+};

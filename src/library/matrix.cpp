@@ -1,0 +1,81 @@
+#include <string>
+
+#include "base/checked.h"
+#include "library/edge.h"
+#include "library/handles.h"
+
+namespace {
+
+using namespace lanewise;  // NOLINT(google-build-using-namespace): the C interface stands outside it
+
+Outcome check_device(const lw_device* device) {
+  if (!edge::is_valid(device)) return edge::argument_error("the device is a null pointer or no open device");
+  return Done{};
+}
+
+}  // namespace
+
+lw_status lw_matrix_from_tensor(lw_device* device, const lw_model* model, const char* name, lw_matrix** out,
+                                lw_error* error) {
+  if (out != nullptr) *out = nullptr;
+  return edge::guarded(error, [&]() -> Outcome {
+    LW_TRY(check_device(device));
+    if (!edge::is_valid(model)) return edge::argument_error("the model is a null pointer or no open model");
+    if (name == nullptr || out == nullptr) return edge::argument_error("name or out is a null pointer");
+    LW_ASSIGN(view, model->model->matrix(name));
+    auto matrix = std::make_unique<lw_matrix>();
+    matrix->device_id = device->id;
+    matrix->view = {view.format, view.rows, view.cols, view.bytes.data()};
+    matrix->model = model->model;
+    *out = matrix.release();
+    return Done{};
+  });
+}
+
+lw_status lw_matrix_from_bytes(lw_device* device, lw_format format, uint64_t rows, uint64_t cols, const void* data,
+                               uint64_t bytes, lw_matrix** out, lw_error* error) {
+  if (out != nullptr) *out = nullptr;
+  return edge::guarded(error, [&]() -> Outcome {
+    LW_TRY(check_device(device));
+    if (out == nullptr) return edge::argument_error("out is a null pointer");
+    const FormatInfo* info = find_format(static_cast<std::uint32_t>(format));
+    if (info == nullptr) {
+      return edge::argument_error("no format has the number " + std::to_string(static_cast<std::uint32_t>(format)));
+    }
+    if (cols == 0 || cols % info->block_elements != 0) {
+      return edge::argument_error(std::to_string(cols) + " columns are no whole blocks of " +
+                                  std::to_string(info->block_elements) + " elements (" + info->name.data() + ")");
+    }
+    const auto row = checked_mul(cols / info->block_elements, info->block_bytes);
+    const auto needed = row ? checked_mul(*row, rows) : row;
+    if (!needed || *needed != bytes) {
+      return edge::argument_error(std::to_string(bytes) + " bytes given, " + std::to_string(rows) + " x " +
+                                  std::to_string(cols) + " weights of " + info->name.data() + " have " +
+                                  (needed ? std::to_string(*needed) : "more than 2^64"));
+    }
+    if (data == nullptr && bytes != 0) return edge::argument_error("data is a null pointer");
+    if (bytes > UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(data)) {
+      return edge::argument_error("data and its bytes pass the end of memory");
+    }
+    auto matrix = std::make_unique<lw_matrix>();
+    matrix->device_id = device->id;
+    matrix->view = {info->format, rows, cols, static_cast<const std::uint8_t*>(data)};
+    *out = matrix.release();
+    return Done{};
+  });
+}
+
+void lw_matrix_free(lw_matrix* matrix) {
+  if (edge::is_valid(matrix)) delete matrix;
+}
+
+lw_status lw_matrix_query(const lw_matrix* matrix, lw_matrix_info* out) {
+  if (!edge::is_valid(matrix) || !edge::has_known_size(out)) return LW_ERROR_ARGUMENT;
+  lw_matrix_info info = LW_MATRIX_INFO_INIT;
+  info.format = static_cast<lw_format>(matrix->view.info().id);
+  info.rows = matrix->view.rows;
+  info.cols = matrix->view.cols;
+  info.bytes = matrix->view.bytes();
+  edge::fill(out, info);
+  return LW_OK;
+}
