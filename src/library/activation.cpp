@@ -57,7 +57,7 @@ lw_status lw_activation_create_in(lw_device* device, lw_planes planes, uint64_t 
   return edge::guarded(error, [&]() -> Outcome {
     LW_TRY(check(device, planes));
     if (out == nullptr) return edge::argument_error("out is a null pointer");
-    if (bytes > UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(memory)) {
+    if (!edge::can_be_object(memory, bytes)) {
       return edge::argument_error("the workspace and its bytes pass the end of memory");
     }
     const auto kind = static_cast<Planes>(planes);

@@ -21,6 +21,7 @@ constexpr std::uint32_t parts_a_thread = 4;
 Outcome check_kernel(const std::string& name, std::string_view backend, std::uint32_t capabilities) {
   Outcome nearest =
       make_error(LW_ERROR_NOT_FOUND, "no kernel of device '" + std::string(backend) + "' is called '" + name + "'");
+  if (name.empty()) return nearest;  // find_kernel takes it for "any"
   for (const FormatInfo& info : formats()) {
     for (const Planes planes : {Planes::x8, Planes::x16, Planes::x24}) {
       const Problem problem{info.format, 1, info.block_elements, 1, planes, Layout::raw};

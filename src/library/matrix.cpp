@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "library/edge.h"
 #include "library/handles.h"
+#include "library/overlap.h"
 
 namespace {
 
@@ -54,7 +55,7 @@ lw_status lw_matrix_from_bytes(lw_device* device, lw_format format, uint64_t row
                                   (needed ? std::to_string(*needed) : "more than 2^64"));
     }
     if (data == nullptr && bytes != 0) return edge::argument_error("data is a null pointer");
-    if (bytes > UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(data)) {
+    if (!edge::can_be_object(data, bytes)) {
       return edge::argument_error("data and its bytes pass the end of memory");
     }
     auto matrix = std::make_unique<lw_matrix>();

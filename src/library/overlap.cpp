@@ -15,6 +15,10 @@ Result<Dtype> check_dtype(lw_dtype dtype) {
   return static_cast<Dtype>(dtype);
 }
 
+bool can_be_object(const void* data, std::uint64_t bytes) {
+  return bytes <= PTRDIFF_MAX && bytes <= UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(data);
+}
+
 Result<ByteVectors> bytes_of(const Strided& vectors) {
   const std::string name(vectors.name);
   if (vectors.data == nullptr) return make_error(LW_ERROR_ARGUMENT, name + " is a null pointer");
@@ -28,7 +32,7 @@ Result<ByteVectors> bytes_of(const Strided& vectors) {
   auto extent = checked_mul(vectors.count - 1, vectors.stride);
   if (extent) extent = checked_add(*extent, vectors.length);
   if (extent) extent = checked_mul(*extent, unit);
-  if (!extent || *extent > UINTPTR_MAX - start) {
+  if (!extent || !can_be_object(vectors.data, *extent)) {
     return make_error(LW_ERROR_ARGUMENT, name + " passes the end of memory with " + std::to_string(vectors.count) +
                                              " vectors at a stride of " + std::to_string(vectors.stride));
   }

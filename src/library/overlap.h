@@ -11,6 +11,9 @@ namespace lanewise::edge {
 
 Result<Dtype> check_dtype(lw_dtype dtype);
 
+/// False where `bytes` at `data` can't be one object: no object passes PTRDIFF_MAX or the end of the address space.
+[[nodiscard]] bool can_be_object(const void* data, std::uint64_t bytes);
+
 /// `count` vectors of `length` elements, vector i at element i * stride. Neither count nor length is 0.
 struct Strided {
   const void* data;
