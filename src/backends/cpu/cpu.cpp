@@ -2,8 +2,10 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <array>
-#include <fstream>
+#include <cstdio>
+#include <memory>
 #include <thread>
 
 #include "arithmetic/scalar.h"
@@ -25,11 +27,14 @@ std::span<const KernelDesc> cpu_kernels() { return table; }
 std::uint32_t cpu_capabilities() { return CAP_NONE; }
 
 std::string cpu_description() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (!line.starts_with("model name")) continue;
-    const auto colon = line.find(": ");
-    if (colon != std::string::npos) return line.substr(colon + 2);
+  // Not a stream: those take running out of memory for the end of the file.
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> info(std::fopen("/proc/cpuinfo", "r"), std::fclose);
+  std::array<char, 256> line;
+  while (info != nullptr && std::fgets(line.data(), line.size(), info.get()) != nullptr) {
+    std::string_view text(line.data());
+    if (text.ends_with('\n')) text.remove_suffix(1);
+    const auto colon = text.find(": ");
+    if (text.starts_with("model name") && colon != std::string_view::npos) return std::string(text.substr(colon + 2));
   }
 #if defined(__aarch64__)
   return "aarch64";
