@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <system_error>
 
 namespace lanewise {
@@ -66,7 +65,7 @@ std::uint64_t machine_memory() {
 }
 
 bool differs(std::string_view prefix, const std::uint8_t* data, std::size_t size) {
-  return std::memcmp(prefix.data(), data, std::min(prefix.size(), size)) != 0;
+  return !prefix.starts_with({reinterpret_cast<const char*>(data), std::min(prefix.size(), size)});
 }
 
 // Reads to the end of `file`; `expected` bytes are announced (0: unknown).
@@ -75,8 +74,8 @@ Outcome read_all(int file, const std::string& path, const FileOptions& options, 
   const std::uint64_t limit =
       std::min<std::uint64_t>(options.read_limit != 0 ? options.read_limit : machine_memory(), SIZE_MAX - 1);
   const auto too_large = [&] {
-    return make_error(LW_ERROR_MEMORY, "'" + path + "' can't be mapped and holds more than the " +
-                                           std::to_string(limit) + " bytes that may be read into memory");
+    return make_error(LW_ERROR_MEMORY, "'" + path + "' holds more than the " + std::to_string(limit) +
+                                           " bytes that may be read into memory");
   };
   if (expected > limit) return too_large();
   // One byte more than announced, so that the read that finds the end needs no further room.

@@ -91,6 +91,27 @@ TEST_P(Good, AnyByteMayChange) {
   }
 }
 
+// A mapped file that another process rewrites: what is decoded changes, but never reaches outside the mapping. The
+// bytes are exactly as many as the file has, so that AddressSanitizer sees a step past them.
+TEST_P(Good, MayBeRewrittenWhileOpen) {
+  const Case& c = GetParam();
+  if (c.bytes.size() > 4096) return;
+  Bytes bytes = c.bytes;
+  const auto model = Model::open_bytes(bytes);
+  ASSERT_TRUE(model);
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    for (const unsigned value : {0u, 1u, 9u, 0x80u, 0xFFu}) {
+      bytes[at] = static_cast<std::uint8_t>(value);
+      walk(*model, false);
+    }
+    bytes[at] = c.bytes[at];
+  }
+  for (const unsigned value : {0u, 1u, 9u, 0xFFu}) {
+    std::ranges::fill(bytes, static_cast<std::uint8_t>(value));
+    walk(*model, false);
+  }
+}
+
 TEST_P(Refused, WithItsCodeAndOffset) {
   const Case& c = GetParam();
   const auto model = Model::open_bytes(c.bytes);
