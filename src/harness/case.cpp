@@ -256,9 +256,9 @@ std::vector<Case> standard_cases(const std::vector<Format>& wanted, const std::v
     const Shape shapes[] = {
         {33, 3 * super_block + last},   // fewer than eight super-blocks, the last one short where the block allows
         {7, 11 * super_block},          // eight doesn't divide them
-        {64, 16 * super_block + last},  // two and more an eighth
+        {24, 16 * super_block + last},  // two and more an eighth
         {1, 8 * super_block},           // one row
-        {5, block},                     // one block
+        {41, block},                    // one block
     };
     std::size_t turn = 0;
     for (const Planes plane : planes) {

@@ -61,7 +61,12 @@ void extreme_x(std::vector<double>& x, Random& random, std::uint64_t token) {
 }
 
 void raw_x(std::vector<double>& x, Random& random, std::uint64_t token, Dtype dtype) {
-  for (double& value : x) value = dtype == Dtype::f16 ? random.magnitude(-24, 14) : random.magnitude(-90, 62);
+  // Twenty octaves a super-block, anywhere in the type's range: over all of it one term would rule each sum.
+  for (std::size_t first = 0; first < x.size(); first += super_block) {
+    const int top = dtype == Dtype::f16 ? static_cast<int>(random.below(15)) : static_cast<int>(random.below(93)) - 30;
+    const std::size_t last = std::min<std::size_t>(first + super_block, x.size());
+    for (std::size_t k = first; k < last; ++k) x[k] = random.magnitude(top - 20, top);
+  }
   if (token % 4 != 3) return;
   const double poisons[] = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
                             -std::numeric_limits<double>::infinity(), 0x1p64};
@@ -73,7 +78,7 @@ void cancel_x(std::vector<double>& x, Random& random, std::uint64_t block) {
   const std::uint64_t apart = block < x.size() ? block : 1;
   for (std::size_t k = 0; k < x.size(); ++k) {
     const bool second = k / apart % 2 == 1;
-    x[k] = second ? -x[k - apart] * (1 + random.uniform() * 0x1p-12) : random.gauss();
+    x[k] = second ? -x[k - apart] * (1 + random.uniform() * 0x1p-6) : random.gauss();
   }
   if (const std::size_t paired = x.size() / (2 * apart) * (2 * apart); paired != 0) {
     for (std::size_t k = paired; k < x.size(); ++k) x[k] *= 0x1p-10;
@@ -82,7 +87,7 @@ void cancel_x(std::vector<double>& x, Random& random, std::uint64_t block) {
 
 void spike_x(std::vector<double>& x, Random& random) {
   for (double& value : x) value = random.gauss() * (random.below(100) == 0 ? 30 : 1);
-  for (int i = 0; i < 4; ++i) x[random.below(x.size())] *= 800;
+  for (int i = 0; i < 4; ++i) x[random.below(x.size())] = 120 * random.gauss();
 }
 
 void make_x(std::vector<double>& x, Fill fill, Random& random, std::uint64_t block, std::uint64_t token, Dtype dtype) {
@@ -94,7 +99,8 @@ void make_x(std::vector<double>& x, Fill fill, Random& random, std::uint64_t blo
       for (double& value : x) value = random.uniform();
       return;
     case Fill::exact:
-      for (double& value : x) value = static_cast<double>(random.below(7)) - 3;
+      // No zeros: one would make every output of a K of 1 zero.
+      for (double& value : x) value = static_cast<double>(random.below(3) + 1) * (random.below(2) == 0 ? 1 : -1);
       return;
     case Fill::cancel:
       cancel_x(x, random, block);

@@ -34,8 +34,9 @@ ErrorCount compare_float64(const OutputView& y, std::uint64_t tokens, const Floa
 ///   - more than half of the outputs are zero: a kernel that computes nothing passes there;
 ///   - every token's outputs are all the same (or, of one row, all tokens'): a kernel that mixes up rows passes;
 ///   - more than half of the outputs are NaN or infinite: they hide what was summed;
-///   - no output had a finite bound, or the bound exceeds half the sum of |terms| in more than half of those that had:
-///     float64 then couldn't tell half of the product from all of it.
+///   - no output had a finite bound, or the bound exceeds the sum of |terms| in more than half of those that had:
+///   float64
+///     would then take zero for the product.
 std::string mistrust(std::span<const float> expected, std::uint64_t rows, std::uint64_t tokens,
                      const Float64& reference);
 
