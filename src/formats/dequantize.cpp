@@ -10,16 +10,9 @@
 namespace lanewise {
 namespace {
 
-// 2^exponent, -149 to 127, put together from its bits: below -126 it is subnormal.
-float power_of_two(lw_i32 exponent) {
-  if (exponent < -126) return std::bit_cast<float>(1u << (exponent + 149));
-  return std::bit_cast<float>(static_cast<lw_u32>(exponent + 127) << 23);
-}
-
 float without_payload(float value) { return value != value ? std::bit_cast<float>(0x7FC00000u) : value; }
 
-// Subnormal operands and results (MXFP4 has both) are kept: the caller has set the floating-point environment. The
-// scales are found once a group, which is what makes the loop over quads cheap.
+// The scales are found once a group, which is what makes the loop over quads cheap.
 template <class T>
 LW_NOINLINE void dequantize_blocks(const std::uint8_t* bytes, std::uint64_t count, float* out) {
   constexpr lw_u32 dgroup_groups = T::info.dgroup / T::info.group;
@@ -29,8 +22,9 @@ LW_NOINLINE void dequantize_blocks(const std::uint8_t* bytes, std::uint64_t coun
     for (lw_u32 dgroup = 0; dgroup < T::info.block_elements / T::info.dgroup; ++dgroup) {
       float d = 0;
       float m = 0;
+      lw_i32 exponent = 0;
       if constexpr (T::info.kind == FormatKind::EXP) {
-        d = power_of_two(T::exponent(block.scale_bits(dgroup)));
+        exponent = T::exponent(block.scale_bits(dgroup));
       } else {
         d = T::d(block.scale_bits(dgroup));
       }
@@ -42,9 +36,14 @@ LW_NOINLINE void dequantize_blocks(const std::uint8_t* bytes, std::uint64_t coun
         for (lw_u32 q = 0; q < group_quads; ++q) {
           const lw_u32 codes = block.quad(group * group_quads + q);
           for (lw_u32 i = 0; i < 4; ++i) {
-            float value = scale * static_cast<float>(quad_code(codes, i));
-            if constexpr (T::info.has_min) value += min;
-            *out++ = without_payload(value);
+            const lw_i32 code = quad_code(codes, i);
+            if constexpr (T::info.kind == FormatKind::EXP) {
+              *out++ = lw_code_times_power(code, exponent);
+            } else {
+              float value = scale * static_cast<float>(code);
+              if constexpr (T::info.has_min) value += min;
+              *out++ = without_payload(value);
+            }
           }
         }
       }

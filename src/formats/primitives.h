@@ -123,12 +123,12 @@ LW_WHERE LwPart lw_part(lw_u32 byte, lw_u32 shift, lw_u32 mask) {
 }
 
 // The functions of a role that a format lacks, so that every decode file offers the same set.
-#define LW_NO_SUB_SCALE(name)                                                 \
+#define LW_NO_SUB_SCALE(name)                                                    \
   LW_WHERE LwPart name##_sc_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0u); } \
   LW_FN lw_int name##_sc(lw_word) { return lw_int(1); }
-#define LW_NO_MIN(name)                                                       \
+#define LW_NO_MIN(name)                                                          \
   LW_WHERE LwPart name##_mn_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0u); } \
-  LW_FN lw_int name##_mn(lw_word) { return lw_int(0); }                                \
+  LW_FN lw_int name##_mn(lw_word) { return lw_int(0); }                          \
   LW_WHERE LwPart name##_m_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0u); }  \
   LW_FN lw_float name##_m(lw_word) { return lw_float(0.0f); }
 
@@ -215,6 +215,22 @@ LW_FN lw_float lw_ue4m3_halved(lw_word byte) {
   if (exponent == 0u) bits = LW_AS_U32(LW_TO_F32(mantissa) * 0.0009765625f);  // 2^-10
   if (byte == 0x7Fu) bits = 0u;
   return LW_AS_FLOAT(bits);
+}
+#endif
+
+// code * 2^exponent for an int8 code and an exponent of -128 to 127, by integer operations, since the result may be
+// subnormal: it is exact, or infinite.
+#ifndef LW_HAVE_CODE_TIMES_POWER
+LW_FN float lw_code_times_power(lw_i32 code, lw_i32 exponent) {
+  if (code == 0) return 0.0f;
+  lw_u32 bits = LW_AS_U32(LW_TO_F32(code));
+  lw_u32 sign = bits & 0x80000000u;
+  lw_u32 significand = (bits & 0x7FFFFFu) | 0x800000u;
+  lw_i32 biased = LW_TO_I32((bits >> 23u) & 255u) + exponent;
+  lw_u32 result = (LW_TO_U32(biased) << 23u) | (bits & 0x7FFFFFu);
+  if (biased <= 0) result = significand >> LW_TO_U32(1 - biased);
+  if (biased >= 255) result = 0x7F800000u;
+  return LW_AS_FLOAT(sign | result);
 }
 #endif
 

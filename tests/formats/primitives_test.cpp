@@ -135,6 +135,16 @@ TEST(Primitives, Ue4m3OfEveryByte) {
   EXPECT_EQ(lw_ue4m3_halved(0xFF), 240.0F);
 }
 
+TEST(Primitives, CodeTimesPowerOfEveryCodeAndExponent) {
+  for (int code = -128; code < 128; ++code) {
+    for (int exponent = -128; exponent < 128; ++exponent) {
+      const auto wanted = static_cast<float>(std::ldexp(code, exponent));
+      ASSERT_EQ(std::bit_cast<lw_u32>(lw_code_times_power(code, exponent)), std::bit_cast<lw_u32>(wanted))
+          << code << " " << exponent;
+    }
+  }
+}
+
 TEST(Primitives, SignExtend8) {
   for (lw_u32 byte = 0; byte < 256; ++byte) {
     EXPECT_EQ(lw_sign_extend8(byte), static_cast<std::int8_t>(byte));
