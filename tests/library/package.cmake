@@ -1,6 +1,7 @@
 # cmake -DKIND=static|shared -DSOURCE= -DWORK= -DC_COMPILER= -DCXX_COMPILER= -DSANITIZE= -DNM= [-DCACHE=] -P package.cmake
 # Builds and installs the library, moves the installed tree, builds tests/library/outside against it and runs what came
 # out. Any failure ends the script.
+cmake_minimum_required(VERSION 3.25)
 
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
@@ -72,17 +73,16 @@ if(KIND STREQUAL shared)
 endif()
 
 # find_package: C and C++ together, and C alone.
-foreach(languages "C;CXX" C)
-  string(REPLACE ";" "_" name "${languages}")
-  string(REPLACE ";" "\\;" escaped "${languages}")
-  run(${CMAKE_COMMAND} -S ${SOURCE}/tests/library/outside -B ${WORK}/outside/${name} ${compilers}
-    -DOUTSIDE_LANGUAGES=${escaped} -DCMAKE_PREFIX_PATH=${installed} -DCMAKE_C_FLAGS=${sanitize} -DCMAKE_CXX_FLAGS=${sanitize})
-  run(${CMAKE_COMMAND} --build ${WORK}/outside/${name})
-  run(${WORK}/outside/${name}/outside_c)
-  message(STATUS "${KIND}, find_package, ${name}, C: ${output}")
-  if("CXX" IN_LIST languages)
-    run(${WORK}/outside/${name}/outside_cpp)
-    message(STATUS "${KIND}, find_package, ${name}, C++: ${output}")
+foreach(cxx ON OFF)
+  set(build ${WORK}/outside/cxx_${cxx})
+  run(${CMAKE_COMMAND} -S ${SOURCE}/tests/library/outside -B ${build} ${compilers} -DOUTSIDE_CXX=${cxx}
+    -DCMAKE_PREFIX_PATH=${installed} -DCMAKE_C_FLAGS=${sanitize} -DCMAKE_CXX_FLAGS=${sanitize})
+  run(${CMAKE_COMMAND} --build ${build})
+  run(${build}/outside_c)
+  message(STATUS "${KIND}, find_package, C++ ${cxx}, the C program: ${output}")
+  if(cxx)
+    run(${build}/outside_cpp)
+    message(STATUS "${KIND}, find_package, C++ ${cxx}, the C++ program: ${output}")
   endif()
 endforeach()
 
