@@ -227,7 +227,7 @@ Result<Metadata> Metadata::read(Cursor* cursor, std::span<const std::uint8_t> fi
   Metadata out;
   out.file_ = file;
   out.count_ = count;
-  out.offsets_ = std::make_unique<std::uint64_t[]>(count);
+  out.offsets_ = std::make_unique<std::uint64_t[]>(count + 1);  // never of size 0
   out.by_key_ = std::make_unique<std::uint32_t[]>(count);
   Cursor again = start;
   for (std::uint64_t i = 0; i < count; ++i) {

@@ -110,36 +110,34 @@ Result<Model> Model::open_split(Part given, FileAccess access) {
     return split_error(path, "is " + place + " by its metadata (split.no, split.count), another by its name");
   }
   Model model;
-  std::uint64_t tensors = 0;
   for (std::uint64_t i = 0; i < split.count; ++i) {
+    if (i == split.no) continue;
     const std::string other = gguf::shard_path(*name, i + 1);
-    if (i == split.no) {
-      model.parts_.push_back(std::move(given));
-    } else {
-      auto opened = open_part(other, access);
-      if (!opened) {
-        Error error = std::move(opened).error();
-        const bool missing = error.code == LW_ERROR_NOT_FOUND;
-        error.message = missing ? quoted(file_name(other)) + ", shard " + number(i + 1) + " of " + number(split.count) +
-                                      ", is missing beside " + quoted(file_name(path))
-                                : "in " + quoted(file_name(other)) + ": " + error.message;
-        if (missing) error.code = LW_ERROR_FILE_SPLIT;
-        return error;
-      }
-      LW_ASSIGN(theirs, split_of(opened->shard));
-      if (!theirs) return split_error(other, "is named as a shard but its metadata say that it is whole");
-      if (theirs->no != i || theirs->count != split.count) {
-        return split_error(other, "is shard " + number(theirs->no + 1) + " of " + number(theirs->count) +
-                                      " by its metadata (split.no, split.count), another by its name");
-      }
-      if (theirs->tensors != split.tensors) {
-        return split_error(other, "announces " + count_of(theirs->tensors, "tensor") + " in all shards, " +
-                                      quoted(file_name(path)) + " " + number(split.tensors));
-      }
-      model.parts_.push_back(std::move(opened).value());
+    auto opened = open_part(other, access);
+    if (!opened) {
+      Error error = std::move(opened).error();
+      const bool missing = error.code == LW_ERROR_NOT_FOUND;
+      error.message = missing ? quoted(file_name(other)) + ", shard " + number(i + 1) + " of " + number(split.count) +
+                                    ", is missing beside " + quoted(file_name(path))
+                              : "in " + quoted(file_name(other)) + ": " + error.message;
+      if (missing) error.code = LW_ERROR_FILE_SPLIT;
+      return error;
     }
-    tensors += model.parts_.back().shard.tensor_count();
+    LW_ASSIGN(theirs, split_of(opened->shard));
+    if (!theirs) return split_error(other, "is named as a shard but its metadata say that it is whole");
+    if (theirs->no != i || theirs->count != split.count) {
+      return split_error(other, "is shard " + number(theirs->no + 1) + " of " + number(theirs->count) +
+                                    " by its metadata (split.no, split.count), another by its name");
+    }
+    if (theirs->tensors != split.tensors) {
+      return split_error(other, "announces " + count_of(theirs->tensors, "tensor") + " in all shards, " +
+                                    quoted(file_name(path)) + " " + number(split.tensors));
+    }
+    model.parts_.push_back(std::move(opened).value());
   }
+  model.parts_.insert(model.parts_.begin() + static_cast<std::ptrdiff_t>(split.no), std::move(given));
+  std::uint64_t tensors = 0;
+  for (const Part& part : model.parts_) tensors += part.shard.tensor_count();
   if (tensors != split.tensors) {
     return split_error(
         path, "announces " + count_of(split.tensors, "tensor") + " in all shards; they hold " + number(tensors));

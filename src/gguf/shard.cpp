@@ -233,7 +233,7 @@ Outcome Shard::read_table(Cursor* cursor, std::uint64_t count) {
   if (count >= UINT32_MAX) return bad_tensor(number(count) + " tensors are 2^32 - 1 or more", tensor_count_field);
 
   count_ = static_cast<std::uint32_t>(count);
-  entries_ = std::make_unique<std::uint64_t[]>(count);
+  entries_ = std::make_unique<std::uint64_t[]>(count + 1);  // never of size 0
   names_at_ = std::make_unique<std::uint64_t[]>(count + 1);
   names_ = std::make_unique<char[]>(name_bytes);
   Cursor again = start;
