@@ -116,7 +116,6 @@ Outcome run_window(const Matrix& m, const Plan& plan, RowWork& work, std::uint64
   const OutputView y{memory.data(), m.problem.output, stride};
   poison(y, tokens * stride);
 
-  std::mutex merging;
   const bool is_scalar = plan.kernel->launch == &gemv_scalar && !m.options.replacement;
   const bool done = work.run(m.w.rows, m.chunk(), [&](std::uint64_t begin, std::uint64_t end) {
     if (m.options.replacement) {
