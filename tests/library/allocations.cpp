@@ -31,6 +31,11 @@ bool fails_now() {
 #ifdef LANEWISE_TEST_SANITIZED
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*malloc_hook)(const volatile void*, std::size_t),
                                                          void (*free_hook)(const volatile void*));
+// An allocation that can't be is to fail, as without a sanitizer, not to end the program.
+extern "C" const char* __asan_default_options();
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+extern "C" const char* __tsan_default_options();
+extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
 namespace {
 void count_allocation(const volatile void*, std::size_t) { allocations.fetch_add(1, std::memory_order_relaxed); }
 void ignore_free(const volatile void*) {}
