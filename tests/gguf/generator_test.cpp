@@ -41,13 +41,15 @@ TEST(Generator, AllVerdictsHold) {
     return std::vector<std::uint8_t>(text.begin(), text.end());
   }());
   // NOLINTBEGIN(concurrency-mt-unsafe): one thread
-  const std::string quiet = " PYTHONDONTWRITEBYTECODE=1 python3 ";
+  const std::string python = "PYTHONDONTWRITEBYTECODE=1 python3 '";
   const std::string files = folder / "files";
-  ASSERT_EQ(std::system((quiet + "'" + script->string() + "' '" + files + "' > /dev/null").c_str()), 0);
   const std::string list = folder / "verdicts";
-  ASSERT_EQ(
-      std::system((quiet + "'" + (folder / "verdicts.py") + "' '" + script->string() + "' > '" + list + "'").c_str()),
-      0);
+  std::string generate = python;
+  generate.append(script->string()).append("' '").append(files).append("' > /dev/null");
+  std::string judge = python;
+  judge.append(folder / "verdicts.py").append("' '").append(script->string()).append("' > '").append(list).append("'");
+  ASSERT_EQ(std::system(generate.c_str()), 0);
+  ASSERT_EQ(std::system(judge.c_str()), 0);
   // NOLINTEND(concurrency-mt-unsafe)
 
   std::ifstream verdicts(list);
