@@ -2,6 +2,7 @@
 #include "formats/primitives.h"
 
 #include <cmath>
+#include <limits>
 
 #include "formats/support.h"
 
@@ -117,7 +118,7 @@ TEST(Primitives, HalfToFloatOfEveryHalf) {
     const int exponent = static_cast<int>(half >> 10 & 31);
     const int mantissa = static_cast<int>(half & 0x3FF);
     double magnitude = exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
-    if (exponent == 31) magnitude = INFINITY;
+    if (exponent == 31) magnitude = std::numeric_limits<double>::infinity();
     auto wanted = std::bit_cast<lw_u32>(static_cast<float>((half & 0x8000u) != 0 ? -magnitude : magnitude));
     if (exponent == 31 && mantissa != 0) wanted = 0x7FC00000u;
     ASSERT_EQ(std::bit_cast<lw_u32>(lw_half_to_float(half)), wanted) << std::hex << half;
