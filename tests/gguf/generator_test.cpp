@@ -56,7 +56,7 @@ TEST(Generator, AllVerdictsHold) {
   std::size_t seen = 0;
   std::size_t prefixes = 0;
   for (std::string name, verdict; verdicts >> name >> verdict; ++seen) {
-    const std::string path = files + "/" + name + ".gguf";
+    const std::string path = (std::filesystem::path(files) / name).string() + ".gguf";
     for (const FileAccess access : {FileAccess::automatic, FileAccess::read}) {
       const auto model = Model::open(path, access);
       if (verdict == "loads") {
