@@ -71,5 +71,5 @@ function(lanewise_test name)
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gtest GTest::gtest_main lanewise_options)
   target_compile_definitions(${name} PRIVATE
     LANEWISE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" LANEWISE_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES PROPERTIES TIMEOUT ${ARG_TIMEOUT})
 endfunction()
