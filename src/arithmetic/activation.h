@@ -1,4 +1,4 @@
-// The activation: x held as block integers and power-of-two scales (docs/arithmetic.md, section 1), made once and
+// The activation: x held as block integers and power-of-two scales (docs/arithmetic.md, section 2), made once and
 // shared by every matrix that reads it.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The canonical sum of docs/arithmetic.md, sections 2 and 3: what becomes of the integer sums. Every step here is one
+// The canonical sum of docs/arithmetic.md, sections 4 and 5: what becomes of the integer sums. Every step here is one
 // rounded fp32 operation, in the order written; compile with contraction off.
 #pragma once
 
