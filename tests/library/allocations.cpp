@@ -4,12 +4,16 @@
 #include <cstdlib>
 #include <new>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define LANEWISE_TEST_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define LANEWISE_TEST_SANITIZED 1
+#if defined(__has_feature)
+#define LANEWISE_HAS_FEATURE(feature) __has_feature(feature)
+#else
+#define LANEWISE_HAS_FEATURE(feature) 0
 #endif
+#if defined(__SANITIZE_THREAD__) || LANEWISE_HAS_FEATURE(thread_sanitizer)
+#define LANEWISE_TEST_TSAN 1
+#endif
+#if defined(LANEWISE_TEST_TSAN) || defined(__SANITIZE_ADDRESS__) || LANEWISE_HAS_FEATURE(address_sanitizer)
+#define LANEWISE_TEST_SANITIZED 1
 #endif
 
 namespace {
@@ -19,7 +23,7 @@ std::atomic<std::uint64_t> allocations = 0;
 thread_local std::int64_t until_failure = -1;
 thread_local std::uint64_t failures = 0;
 
-bool fails_now() {
+[[maybe_unused]] bool fails_now() {
   if (until_failure < 0 || until_failure-- > 0) return false;
   until_failure = -1;
   ++failures;
@@ -70,6 +74,7 @@ constexpr bool hooked = true;
 }
 #endif
 
+#ifndef LANEWISE_TEST_TSAN  // clang links its own
 // operator new, so that it can fail.
 void* operator new(std::size_t size) {
   void* memory = fails_now() ? nullptr : std::malloc(size == 0 ? 1 : size);
@@ -102,10 +107,18 @@ void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory
 void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+#endif
 
 namespace lanewise::test {
 
 bool counts_allocations() { return hooked; }
+bool can_fail_allocations() {
+#ifdef LANEWISE_TEST_TSAN
+  return false;
+#else
+  return true;
+#endif
+}
 std::uint64_t allocation_count() { return allocations.load(); }
 
 void fail_allocation(std::int64_t n) {

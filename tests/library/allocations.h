@@ -10,6 +10,8 @@ namespace lanewise::test {
 
 /// False where the hooks could not be set.
 bool counts_allocations();
+/// False under the thread sanitizer, whose operator new can't be replaced.
+bool can_fail_allocations();
 /// Of all threads since the start.
 std::uint64_t allocation_count();
 
