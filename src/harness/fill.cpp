@@ -70,7 +70,8 @@ void raw_x(std::vector<double>& x, Random& random, std::uint64_t token, Dtype dt
   if (token % 4 != 3) return;
   const double poisons[] = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
                             -std::numeric_limits<double>::infinity(), 0x1p64};
-  x[random.below(x.size())] = poisons[random.below(dtype == Dtype::f16 ? 3 : 4)];
+  const double poison = poisons[random.below(dtype == Dtype::f16 ? 3 : 4)];
+  x[random.below(x.size())] = poison;
 }
 
 // Partners a block apart where there are two blocks (fill_weights repeats them so), neighbours otherwise.
@@ -86,8 +87,14 @@ void cancel_x(std::vector<double>& x, Random& random, std::uint64_t block) {
 }
 
 void spike_x(std::vector<double>& x, Random& random) {
-  for (double& value : x) value = random.gauss() * (random.below(100) == 0 ? 30 : 1);
-  for (int i = 0; i < 4; ++i) x[random.below(x.size())] = 120 * random.gauss();
+  for (double& value : x) {
+    value = random.gauss();
+    if (random.below(100) == 0) value *= 30;
+  }
+  for (int i = 0; i < 4; ++i) {
+    const double spike = 120 * random.gauss();
+    x[random.below(x.size())] = spike;
+  }
 }
 
 void make_x(std::vector<double>& x, Fill fill, Random& random, std::uint64_t block, std::uint64_t token, Dtype dtype) {
@@ -100,7 +107,10 @@ void make_x(std::vector<double>& x, Fill fill, Random& random, std::uint64_t blo
       return;
     case Fill::exact:
       // No zeros: one would make every output of a K of 1 zero.
-      for (double& value : x) value = static_cast<double>(random.below(3) + 1) * (random.below(2) == 0 ? 1 : -1);
+      for (double& value : x) {
+        const std::uint64_t size = random.below(3) + 1;
+        value = random.below(2) == 0 ? static_cast<double>(size) : -static_cast<double>(size);
+      }
       return;
     case Fill::cancel:
       cancel_x(x, random, block);

@@ -31,6 +31,8 @@ std::string_view fill_meaning(Fill fill);
 /// LW_ERROR_NOT_FOUND with the names there are.
 Result<Fill> parse_fill(std::string_view name);
 
+/// No two draws stand in one expression: their order would be the compiler's choice, and g++ and clang choose apart.
+///
 /// SplitMix64 (Steele, Lea and Flood, 2014): a counter that steps by 0x9E3779B97F4A7C15, mixed by two multiplications.
 class Random {
  public:

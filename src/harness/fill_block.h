@@ -206,8 +206,8 @@ void make_codes(std::uint8_t* block, Fill fill, const Spread& spread, Random& ra
     for (lw_u32 dgroup = 0; dgroup < Fields<T>::dgroups; ++dgroup) {
       Fields<T>::set_d(block, dgroup, std::ldexp(1.0, static_cast<int>(random.below(3)) - 1));
       if constexpr (T::info.has_min) {
-        Fields<T>::set_m(block, dgroup,
-                         std::ldexp(random.below(2) == 0 ? 1.0 : -1.0, static_cast<int>(random.below(3)) - 1));
+        const double m = std::ldexp(1.0, static_cast<int>(random.below(3)) - 1);
+        Fields<T>::set_m(block, dgroup, random.below(2) == 0 ? m : -m);
       }
     }
     return;
@@ -238,7 +238,8 @@ void make_float(std::uint8_t* block, Fill fill, Random& random, std::uint64_t ro
       value = static_cast<double>(random.below(17)) - 8;
       break;
     case Fill::random:
-      value = random.uniform() * std::fabs(wanted_size(fill, random));
+      value = random.uniform();
+      value *= std::fabs(wanted_size(fill, random));
       break;
     case Fill::wide:
       value = random.magnitude(-23, 12);
@@ -260,7 +261,8 @@ void make_float(std::uint8_t* block, Fill fill, Random& random, std::uint64_t ro
       break;
     }
     default:
-      value = random.gauss() * wanted_size(fill, random);
+      value = random.gauss();
+      value *= wanted_size(fill, random);
       break;
   }
   raw = search_magnitude(bits, std::fabs(value), [](lw_u32 r) { return static_cast<double>(T::value(r)); });
