@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <ostream>
 #include <random>
 #include <span>
 #include <string>
@@ -14,6 +15,11 @@
 
 #include "formats/block.h"
 #include "formats/formats.h"
+
+namespace lanewise {
+// How GoogleTest shows a parameter.
+inline void PrintTo(const FormatInfo& info, std::ostream* out) { *out << info.name; }
+}  // namespace lanewise
 
 namespace lanewise::test {
 

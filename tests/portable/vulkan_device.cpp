@@ -45,7 +45,7 @@ class Device final : public VulkanDevice {
   // An empty string, or why there is no device.
   std::string set_up() {
     if (volkInitialize() != VK_SUCCESS) return "no Vulkan loader";
-    make_instance();
+    if (!make_instance()) return "no Vulkan driver";
     std::uint32_t count = 0;
     vkEnumeratePhysicalDevices(instance_, &count, nullptr);
     std::vector<VkPhysicalDevice> devices(count);
@@ -73,7 +73,8 @@ class Device final : public VulkanDevice {
     void* mapped;
   };
 
-  void make_instance() {
+  // False where the loader finds no driver.
+  bool make_instance() {
     VkApplicationInfo application{};
     application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
     application.apiVersion = VK_API_VERSION_1_1;
@@ -88,9 +89,11 @@ class Device final : public VulkanDevice {
       create.enabledExtensionCount = 1;
       create.ppEnabledExtensionNames = &extension;
     }
-    check(vkCreateInstance(&create, nullptr, &instance_), "vkCreateInstance");
+    const VkResult created = vkCreateInstance(&create, nullptr, &instance_);
+    if (created == VK_ERROR_INCOMPATIBLE_DRIVER) return false;
+    check(created, "vkCreateInstance");
     volkLoadInstance(instance_);
-    if (!validate) return;
+    if (!validate) return true;
     VkDebugUtilsMessengerCreateInfoEXT messenger{};
     messenger.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT;
     messenger.messageSeverity =
@@ -100,6 +103,7 @@ class Device final : public VulkanDevice {
     messenger.pUserData = &complaints_;
     check(vkCreateDebugUtilsMessengerEXT(instance_, &messenger, nullptr, &messenger_),
           "vkCreateDebugUtilsMessengerEXT");
+    return true;
   }
 
   bool find_queue(VkPhysicalDevice device) {
