@@ -1,0 +1,73 @@
+// dequant: a matrix as fp32.
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "command.h"
+#include "model.h"
+#include "npy.h"
+
+namespace lanewise::program {
+namespace {
+
+struct Options {
+  std::string model;
+  std::string tensor;
+  std::string output;
+};
+
+Exit dequant(Context& context, const Options& options) {
+  LW_ASSIGN(model, open_model(options.model));
+  LW_ASSIGN(matrix, find_matrix(model, options.tensor));
+  LW_TRY(refuse_overwriting(options.output, {options.model}));
+  LW_ASSIGN(sink, FileSink::create(options.output));
+  const std::array<std::uint64_t, 2> shape{matrix.rows, matrix.cols};
+  const std::string header = npy_header(shape);
+  LW_TRY(sink.write(header.data(), header.size()));
+
+  // Rows follow one another without a gap, so the matrix is one sequence of blocks: decoded a piece at a time, whatever
+  // K is. 2^18 is a multiple of every format's block.
+  constexpr std::uint64_t piece = std::uint64_t{1} << 18;
+  const FormatInfo& format = matrix.info();
+  const std::uint64_t elements = matrix.rows * matrix.cols;
+  std::vector<float> weights(std::min(piece, elements));
+  Progress progress(context.quiet);
+  for (std::uint64_t done = 0; done < elements; done += piece) {
+    if (stop_asked) return interrupted();
+    progress.show(done, elements, options.tensor);
+    const std::uint64_t count = std::min(piece, elements - done);
+    dequantize_row(matrix.format, matrix.data + done / format.block_elements * format.block_bytes, count,
+                   weights.data());
+    LW_TRY(sink.write(weights.data(), count * sizeof(float)));
+  }
+  progress.clear();
+  LW_TRY(sink.commit());
+  if (!context.quiet && options.output != "-") {
+    context.out.print("{}: {} decoded to fp32, shape {}\n", printable(options.output), format.name, shape_text(shape));
+  }
+  return exit_ok;
+}
+
+Job setup(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("model", options->model, "A GGUF file; any shard of a split one")->required()->type_name("MODEL");
+  app.add_option("tensor", options->tensor, "A tensor's name; NAME[i] for matrix i of several")
+      ->required()
+      ->type_name("TENSOR");
+  app.add_option("-o,--output", options->output, "The .npy file to write, fp32, shape [rows, K]; '-' is stdout")
+      ->required()
+      ->type_name("FILE");
+  return [options](Context& context) { return dequant(context, *options); };
+}
+
+}  // namespace
+
+const Command dequant_command{"dequant", "Decode a matrix to fp32 (.npy)",
+                              "  lanewise dequant model.gguf blk.0.attn_q.weight -o w.npy\n"
+                              "  lanewise dequant model.gguf 'blk.3.ffn_up_exps.weight[7]' -o expert7.npy\n"
+                              "The file appears under its name only when it is complete.",
+                              setup};
+
+}  // namespace lanewise::program

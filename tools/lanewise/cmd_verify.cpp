@@ -1,0 +1,284 @@
+// verify: every product against independent references, bit for bit.
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <numeric>
+
+#include "command.h"
+#include "device.h"
+#include "harness/verify.h"
+#include "model.h"
+#include "selection.h"
+#include "verify_report.h"
+
+namespace lanewise::program {
+namespace {
+
+struct Options {
+  std::vector<std::string> what;  // at most one model; problem strings
+  std::vector<std::string> formats;
+  std::string tensor;
+  std::vector<std::uint64_t> tokens{1, 2, 4, 8};
+  std::vector<std::string> activations;
+  std::string layout = "raw";
+  std::string fill = "gauss";
+  std::uint64_t seed = 1;
+  std::string json;
+  bool keep_going = false;
+  bool strict = false;
+  DeviceOptions device;
+};
+
+// The options, read.
+struct Plan {
+  std::string model;
+  std::vector<Case> problems;
+  std::vector<Format> formats;
+  std::vector<Planes> planes;
+  Layout layout = Layout::raw;
+  Fill fill = Fill::gauss;
+};
+
+constexpr std::uint64_t most_tokens = 4096;
+constexpr std::string_view problem_prefix = "gemv:";
+
+Result<Plan> read_options(const Options& options) {
+  Plan plan;
+  for (const std::string& text : options.what) {
+    if (std::string_view(text).starts_with(problem_prefix)) {
+      LW_ASSIGN(problem, parse_case(text));
+      plan.problems.push_back(problem);
+    } else if (plan.model.empty()) {
+      plan.model = text;
+    } else {
+      return make_error(LW_ERROR_ARGUMENT,
+                        fmt::format("'{}' and '{}' would be two models: give one, and problems that start with gemv:",
+                                    printable(plan.model), printable(text)));
+    }
+  }
+  for (const Case& problem : plan.problems) {
+    if (!problem.tensor.empty() && plan.model.empty()) {
+      return make_error(LW_ERROR_ARGUMENT, "the problem names a tensor: give the model file too, before it");
+    }
+  }
+  for (const std::uint64_t tokens : options.tokens) {
+    if (tokens == 0 || tokens > most_tokens) {
+      return make_error(LW_ERROR_ARGUMENT, fmt::format("--tokens takes 1 to {}, not {}", most_tokens, tokens));
+    }
+  }
+  LW_ASSIGN(formats, parse_formats(options.formats));
+  plan.formats = formats;
+  LW_ASSIGN(planes, parse_planes_list(options.activations));
+  plan.planes = planes;
+  LW_ASSIGN(layout, parse_layout(options.layout));
+  plan.layout = layout;
+  auto fill = parse_fill(options.fill);
+  if (!fill) return make_error(LW_ERROR_ARGUMENT, fill.error().message);
+  plan.fill = *fill;
+  return plan;
+}
+
+class Verifier {
+ public:
+  Verifier(Context& context, const Options& options, const Plan& plan)
+      : options_(options),
+        plan_(plan),
+        progress_(context.quiet),
+        report_(context.out, !context.quiet && options.json != "-", !options.json.empty()),
+        context_(context) {
+    verify_.threads = thread_count(options.device);
+    verify_.cancel = &stop_asked;
+    verify_.progress = [this](std::uint64_t done, std::uint64_t total) {
+      progress_.show(done, total, fmt::format("rows, {}", current_));
+    };
+  }
+
+  Exit run() {
+    LW_ASSIGN(pattern, NamePattern::compile(options_.tensor));
+    const auto start = std::chrono::steady_clock::now();
+    std::optional<gguf::Model> model;
+    if (!plan_.model.empty()) {
+      LW_ASSIGN(opened, open_model(plan_.model));
+      model.emplace(std::move(opened));
+    }
+    report_.head();
+    if (!plan_.problems.empty()) {
+      LW_TRY(problems(model ? &*model : nullptr));
+    } else if (model) {
+      walk(*model, pattern);
+      if (report_.total().cases == 0) {
+        return make_error(
+            LW_ERROR_NOT_FOUND,
+            fmt::format("no matrix of weights in '{}' is what --tensor and --format ask for", printable(plan_.model)));
+      }
+    } else {
+      synthetic();
+    }
+    progress_.clear();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    return finish(took.count(), model.has_value() && plan_.problems.empty());
+  }
+
+ private:
+  // False: stop.
+  bool go_on() const {
+    return !stop_asked && !context_.out.failed() && (options_.keep_going || !report_.first_failure());
+  }
+
+  // Of one matrix: its decoding is compared once, whatever the number of windows.
+  void add(const std::string& format, const std::vector<Verdict>& verdicts) {
+    bool first = true;
+    for (const Verdict& verdict : verdicts) {
+      if (!verdict.cancelled) report_.add(format, verdict, std::exchange(first, false));
+    }
+  }
+  void row(const std::string& label, const std::string& format) {
+    progress_.clear();
+    report_.row(label, format);
+    // Seen at once, also through a pipe; a failure is kept and ends the run.
+    (void)context_.out.flush();
+  }
+
+  void matrix(const std::string& name, const MatrixView& view) {
+    current_ = name;
+    const std::string format(view.info().name);
+    for (const Planes planes : plan_.planes.empty() ? std::vector{Planes::x16} : plan_.planes) {
+      Case problem;
+      problem.planes = planes;
+      problem.layout = plan_.layout;
+      problem.kernel = options_.device.kernel;
+      problem.fill = plan_.fill;
+      problem.seed = options_.seed;
+      problem.tensor = name;
+      add(format, verify_windows(view, problem, options_.tokens, verify_));
+    }
+    if (!stop_asked) row(name, format);
+  }
+
+  void walk(const gguf::Model& model, const NamePattern& pattern) {
+    for_each_matrix(model, [&](const std::string& name, const MatrixView& view) {
+      const bool wanted_format = plan_.formats.empty() || std::ranges::count(plan_.formats, view.format) != 0;
+      if (wanted_format && pattern.matches(name)) matrix(name, view);
+      return go_on();
+    });
+  }
+
+  void synthetic() {
+    const std::vector<Planes> all{Planes::x8, Planes::x16, Planes::x24};
+    std::vector<Format> wanted = plan_.formats;
+    if (wanted.empty()) {
+      for (const FormatInfo& info : formats()) wanted.push_back(info.format);
+    }
+    for (const Format format : wanted) {
+      const std::string name(format_info(format).name);
+      for (Case& problem :
+           standard_cases({format}, options_.tokens, plan_.planes.empty() ? all : plan_.planes, options_.seed)) {
+        current_ = name;
+        problem.layout = plan_.layout;
+        problem.kernel = options_.device.kernel;
+        add(name, {verify_case(problem, verify_)});
+        if (!go_on()) break;
+      }
+      if (!stop_asked) row("synthetic", name);
+      if (!go_on()) return;
+    }
+  }
+
+  Outcome problems(const gguf::Model* model) {
+    for (const Case& problem : plan_.problems) {
+      current_ = to_string(problem);
+      const std::string format(format_info(problem.format).name);
+      if (problem.tensor.empty()) {
+        add(format, {verify_case(problem, verify_)});
+      } else {
+        LW_ASSIGN(view, find_matrix(*model, problem.tensor));
+        if (view.format != problem.format || view.rows != problem.rows || view.cols != problem.cols) {
+          return make_error(LW_ERROR_ARGUMENT, fmt::format("the problem says {}:{}x{}, and '{}' is {}:{}x{}", format,
+                                                           problem.cols, problem.rows, printable(problem.tensor),
+                                                           view.info().name, view.cols, view.rows));
+        }
+        add(format, verify_windows(view, problem, std::vector{problem.tokens}, verify_));
+      }
+      if (!stop_asked) row(problem.tensor.empty() ? "synthetic" : problem.tensor, format);
+      if (!go_on()) break;
+    }
+    return Done{};
+  }
+
+  Exit finish(double seconds, bool of_model) {
+    if (options_.json != "-") report_.summary(seconds);
+    if (!options_.json.empty()) {
+      Json document;
+      document["arithmetic_version"] = lw_arithmetic_version();
+      document["library_version"] = lw_version();
+      document["device"] = options_.device.device;
+      document["source"] = plan_.model.empty() ? Json(nullptr) : Json(plan_.model);
+      document["complete"] = go_on();
+      document.update(report_.json(seconds));
+      Exit written = write_json(context_, options_.json, document);
+      if (written.fault() != nullptr) return written;
+    }
+    if (stop_asked) return interrupted();
+    return report_.exit(options_.strict || !of_model);
+  }
+
+  const Options& options_;
+  const Plan& plan_;
+  Progress progress_;
+  VerifyReport report_;
+  Context& context_;
+  VerifyOptions verify_;
+  std::string current_;
+};
+
+Exit verify(Context& context, const Options& options) {
+  if (auto fault = check_device(options.device)) return *fault;
+  LW_ASSIGN(plan, read_options(options));
+  return Verifier(context, options, plan).run();
+}
+
+Job setup(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("what", options->what,
+                 "A GGUF file, problem strings, both, or nothing: synthetic tensors of every format")
+      ->type_name("[MODEL] [PROBLEM...]");
+  app.add_option("--format", options->formats, "Only these formats: q4_K,q6_K")->delimiter(',')->type_name("F,...");
+  app.add_option("--tensor", options->tensor, "Of a model, only matrices whose name this regular expression matches")
+      ->type_name("RE");
+  app.add_option("--tokens", options->tokens, "Windows: tokens in one call (default: 1,2,4,8)")
+      ->delimiter(',')
+      ->type_name("N,...");
+  app.add_option("--activation", options->activations,
+                 "x8,x16,x24 (default: x16 for a model, all for synthetic tensors)")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"x8", "x16", "x24"}))
+      ->type_name("A,...");
+  app.add_option("--fill", options->fill, "What x holds for the tensors of a model (default: gauss)")
+      ->type_name("FILL");
+  app.add_option("--seed", options->seed, "Seed of everything that is synthetic (default: 1)")->type_name("N");
+  app.add_option("--layout", options->layout, "Where the bits of W lie (default: raw)")->type_name("L");
+  options->device.declare_device(app);
+  options->device.declare_threads(app);
+  options->device.declare_kernel(app);
+  app.add_flag("--keep-going", options->keep_going, "Go on after a wrong bit; the exit code stays 1");
+  app.add_flag("--strict", options->strict, "Of a model too, a mistrusted verdict is a failure");
+  declare_json(app, &options->json);
+  return [options](Context& context) { return verify(context, *options); };
+}
+
+}  // namespace
+
+const Command verify_command{
+    "verify", "Prove products bit for bit against independent references",
+    "  lanewise verify                                  every format, synthetic tensors\n"
+    "  lanewise verify model.gguf                       every matrix of a model\n"
+    "  lanewise verify model.gguf --tensor 'attn_(q|k)' --tokens 1,8 --activation x8,x24\n"
+    "  lanewise verify --format q4_K,iq2_xxs --json report.json\n"
+    "  lanewise verify 'gemv:q4_K:4096x33:tokens=4:act=x16:fill=cancel:seed=7'\n"
+    "Each output is compared by memcmp with a second implementation and against float64 with a bound derived for it;\n"
+    "each weight's decoding bit for bit. The first wrong bit ends the run with code 1 and the problem string that\n"
+    "reproduces it; 'lanewise trace' shows its steps.",
+    setup};
+
+}  // namespace lanewise::program

@@ -1,0 +1,45 @@
+// A command of the program: its name, what --help says, its options, and the job it does. One file each, one table.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include <CLI/CLI.hpp>
+
+#include "exit_codes.h"
+#include "output.h"
+
+namespace lanewise::program {
+
+/// What every command is given.
+struct Context {
+  Output& out;
+  bool quiet;  ///< no progress, and of the text on stdout only what was asked for by name
+};
+
+using Job = std::function<Exit(Context&)>;
+
+struct Command {
+  const char* name;
+  const char* summary;   ///< one line
+  const char* examples;  ///< shown under the options
+  /// Declares the options and returns the job that reads them; the job is called at most once.
+  Job (*setup)(CLI::App& app);
+};
+
+extern const Command completions_command;
+extern const Command dequant_command;
+extern const Command devices_command;
+extern const Command digest_command;
+extern const Command gemv_command;
+extern const Command info_command;
+extern const Command synth_command;
+extern const Command trace_command;
+extern const Command verify_command;
+
+/// In the order of --help.
+std::span<const Command* const> commands();
+/// The whole program's options: every command's too.
+void declare(CLI::App& app, bool* quiet, std::function<void(Job)> on_command);
+
+}  // namespace lanewise::program

@@ -1,0 +1,38 @@
+#include <array>
+
+#include "command.h"
+
+namespace lanewise::program {
+
+std::span<const Command* const> commands() {
+  static constexpr std::array table{
+      &info_command,  &gemv_command,    &dequant_command, &verify_command,      &digest_command,
+      &trace_command, &devices_command, &synth_command,   &completions_command,
+  };
+  return table;
+}
+
+void declare(CLI::App& app, bool* quiet, std::function<void(Job)> on_command) {
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.add_flag("-q,--quiet", *quiet, "No progress, and nothing on stdout but what was asked for by name");
+  app.footer(
+      "A matrix is named as in the file; NAME[i] is matrix i of a 3-D tensor (experts).\n"
+      "Exit codes: 0 all well, 1 a wrong bit or a failed verdict, 2 usage, 3 a bad file or a name that isn't in it,\n"
+      "4 a device, kernel or instruction set that isn't here, 5 reading or writing failed, 6 out of memory,\n"
+      "7 a fault of the program, 130 interrupted.\n"
+      "LANEWISE_ISA=scalar makes the CPU use its defining kernels alone.\n\n"
+      "Begin with:\n"
+      "  lanewise synth -o demo.gguf        a small model of every format\n"
+      "  lanewise info demo.gguf            what is in it\n"
+      "  lanewise verify demo.gguf          every product against independent references\n"
+      "  lanewise COMMAND --help            options and examples of a command");
+  for (const Command* command : commands()) {
+    CLI::App* sub = app.add_subcommand(command->name, command->summary);
+    sub->footer(std::string("Examples:\n") + command->examples);
+    Job job = command->setup(*sub);
+    sub->callback([job, on_command] { on_command(job); });
+  }
+}
+
+}  // namespace lanewise::program

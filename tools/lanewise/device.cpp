@@ -1,0 +1,90 @@
+#include "device.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "backends/cpu/cpu.h"
+#include "gguf/escape.h"
+
+namespace lanewise::program {
+namespace {
+
+constexpr std::string_view isa_supported = "scalar";
+
+}  // namespace
+
+const std::vector<DeviceEntry>& device_entries() {
+  static const std::vector<DeviceEntry> entries{{"cpu", true}, {"cuda", false}, {"vulkan", false}, {"metal", false}};
+  return entries;
+}
+
+void DeviceOptions::declare_device(CLI::App& app) {
+  app.add_option("--device", device, "Where to compute; 'lanewise devices' lists what there is (default: cpu)")
+      ->type_name("D");
+}
+
+void DeviceOptions::declare_threads(CLI::App& app) {
+  app.add_option("--threads", threads, "Threads of the CPU; 0: one a processor (default). No bit depends on it")
+      ->check(CLI::Range(0u, 1024u))
+      ->type_name("N");
+}
+
+void DeviceOptions::declare_kernel(CLI::App& app) {
+  app.add_option("--kernel", kernel, "That kernel or an error, by its full name or the last part of it")
+      ->type_name("K");
+}
+
+std::optional<Fault> check_isa() {
+  const char* isa = std::getenv("LANEWISE_ISA");
+  if (isa == nullptr || isa_supported == isa) return std::nullopt;
+  return not_here(make_error(LW_ERROR_UNSUPPORTED, fmt::format("LANEWISE_ISA asks for '{}', and this build has: {}",
+                                                               gguf::escape_for_terminal(isa, 40), isa_supported)));
+}
+
+std::optional<Fault> check_device(const DeviceOptions& options) {
+  const auto& entries = device_entries();
+  const auto entry = std::ranges::find(entries, options.device, &DeviceEntry::name);
+  std::vector<std::string> built;
+  for (const DeviceEntry& each : entries) {
+    if (each.built) built.push_back(each.name);
+  }
+  if (entry == entries.end()) {
+    return not_here(make_error(LW_ERROR_NOT_FOUND,
+                               fmt::format("there is no device '{}'; this build has: {}",
+                                           gguf::escape_for_terminal(options.device, 40), fmt::join(built, ", "))));
+  }
+  if (!entry->built) {
+    return not_here(make_error(LW_ERROR_UNSUPPORTED, fmt::format("{} is not in this build, which has: {}", entry->name,
+                                                                 fmt::join(built, ", "))));
+  }
+  return check_isa();
+}
+
+std::uint32_t thread_count(const DeviceOptions& options) {
+  return options.threads != 0 ? options.threads : std::max(1u, cpu_count());
+}
+
+void declare_planes(CLI::App& app, std::string* name) {
+  app.add_option("--activation", *name, "How x is held: x8, x16 (default) or x24 bits an element")
+      ->check(CLI::IsMember({"x8", "x16", "x24"}))
+      ->type_name("A");
+}
+
+Error from_c(lw_status status, const lw_error& error) { return {status, error.message, error.offset}; }
+
+Result<DeviceHandle> open_device(const DeviceOptions& options) {
+  lw_device_options wanted = LW_DEVICE_OPTIONS_INIT;
+  wanted.threads = thread_count(options);
+  wanted.name = options.device.c_str();
+  wanted.kernel = options.kernel.empty() ? nullptr : options.kernel.c_str();
+  lw_device* device = nullptr;
+  lw_error error = LW_ERROR_INIT;
+  if (const lw_status status = lw_device_open(&wanted, &device, &error); status != LW_OK) return from_c(status, error);
+  return DeviceHandle(device);
+}
+
+}  // namespace lanewise::program

@@ -1,0 +1,63 @@
+// The device options that the computing commands share.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "exit_codes.h"
+#include "kernels/kernel.h"
+
+namespace lanewise::program {
+
+/// A device of this build, or one that a build could have.
+struct DeviceEntry {
+  std::string name;
+  bool built;
+};
+const std::vector<DeviceEntry>& device_entries();
+
+struct DeviceOptions {
+  std::string device = "cpu";
+  std::string kernel;
+  std::uint32_t threads = 0;  ///< 0: one a processor
+
+  void declare_device(CLI::App& app);
+  void declare_threads(CLI::App& app);
+  void declare_kernel(CLI::App& app);
+};
+
+/// Nothing where the device and the instruction set asked for (LANEWISE_ISA) are here; a Fault that lists what is,
+/// otherwise.
+std::optional<Fault> check_device(const DeviceOptions& options);
+/// The same for the instruction set alone.
+std::optional<Fault> check_isa();
+/// The number of threads meant.
+std::uint32_t thread_count(const DeviceOptions& options);
+
+/// Declares --activation; x16 where it isn't given.
+void declare_planes(CLI::App& app, std::string* name);
+
+/// The library's handles, freed in the right order by their owners.
+struct DeviceCloser {
+  void operator()(lw_device* device) const { lw_device_close(device); }
+};
+struct MatrixFreer {
+  void operator()(lw_matrix* matrix) const { lw_matrix_free(matrix); }
+};
+struct ActivationFreer {
+  void operator()(lw_activation* activation) const { lw_activation_free(activation); }
+};
+using DeviceHandle = std::unique_ptr<lw_device, DeviceCloser>;
+using MatrixHandle = std::unique_ptr<lw_matrix, MatrixFreer>;
+using ActivationHandle = std::unique_ptr<lw_activation, ActivationFreer>;
+
+/// An error of the C interface as one of ours.
+Error from_c(lw_status status, const lw_error& error);
+
+Result<DeviceHandle> open_device(const DeviceOptions& options);
+
+}  // namespace lanewise::program

@@ -1,0 +1,50 @@
+#include "model.h"
+
+#include <sys/stat.h>
+
+#include <fmt/format.h>
+
+namespace lanewise::program {
+
+Result<gguf::Model> open_model(const std::string& path) {
+  auto model = gguf::Model::open(path);
+  if (model) return model;
+  Error error = std::move(model).error();
+  const std::string name = "'" + printable(path) + "'";
+  if (error.message.find(name) == std::string::npos) error.message = name + ": " + error.message;
+  return error;
+}
+
+Result<MatrixView> find_matrix(const gguf::Model& model, std::string_view name) {
+  LW_ASSIGN(matrix, model.matrix(name));
+  return MatrixView{matrix.format, matrix.rows, matrix.cols, matrix.bytes.data()};
+}
+
+void for_each_matrix(const gguf::Model& model,
+                     const std::function<bool(const std::string&, const MatrixView&)>& visit) {
+  for (std::uint64_t i = 0; i < model.tensor_count(); ++i) {
+    const gguf::TensorView tensor = model.tensor(i);
+    if (tensor.format == nullptr) continue;
+    const std::uint64_t count = tensor.matrices();
+    MatrixView view{tensor.format->format, tensor.rows(), tensor.cols(), tensor.bytes.data()};
+    for (std::uint64_t j = 0; j < count; ++j) {
+      const std::string name(tensor.name);
+      if (!visit(count > 1 ? fmt::format("{}[{}]", name, j) : name, view)) return;
+      view.data += view.bytes();
+    }
+  }
+}
+
+Outcome refuse_overwriting(const std::string& output, std::initializer_list<std::string> inputs) {
+  struct stat out = {};
+  if (::stat(output.c_str(), &out) != 0 || !S_ISREG(out.st_mode)) return Done{};
+  for (const std::string& input : inputs) {
+    struct stat in = {};
+    if (::stat(input.c_str(), &in) != 0 || in.st_dev != out.st_dev || in.st_ino != out.st_ino) continue;
+    return make_error(LW_ERROR_ARGUMENT, fmt::format("'{}' is an input and would be replaced: name another output file",
+                                                     gguf::escape_for_terminal(output, 300)));
+  }
+  return Done{};
+}
+
+}  // namespace lanewise::program

@@ -1,0 +1,28 @@
+// Matrices of a model, as the commands name and print them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "formats/matrix_view.h"
+#include "gguf/escape.h"
+#include "gguf/reader.h"
+
+namespace lanewise::program {
+
+/// gguf::Model::open, with the path in every message.
+Result<gguf::Model> open_model(const std::string& path);
+/// "NAME" or "NAME[i]".
+Result<MatrixView> find_matrix(const gguf::Model& model, std::string_view name);
+/// Calls visit(name, matrix) for every matrix of weights in the order of the file, those of a tensor of several as
+/// "NAME[i]"; tensors of no elements have none. Stops where it gives false.
+void for_each_matrix(const gguf::Model& model, const std::function<bool(const std::string&, const MatrixView&)>& visit);
+/// A name of a file, safe to print.
+inline std::string printable(std::string_view name) { return gguf::escape_for_terminal(name, 200); }
+/// A command's output file may not be one of its inputs: it would be replaced. Errors: LW_ERROR_ARGUMENT.
+Outcome refuse_overwriting(const std::string& output, std::initializer_list<std::string> inputs);
+
+}  // namespace lanewise::program
