@@ -1,0 +1,312 @@
+// Every command from the outside, on a synthetic model.
+#include <cstdint>
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "arithmetic/activation.h"
+#include "formats/formats.h"
+#include "gguf/reader.h"
+#include "npy.h"
+#include "oracle/oracle.h"
+#include "program/process.h"
+
+namespace lanewise::program_test {
+namespace {
+
+using Json = nlohmann::json;
+
+std::span<const std::uint8_t> bytes_of(const std::string& text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+class Commands : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(run({"synth", "-o", model_}).code, 0); }
+
+  // fp32 elements of a .npy file, whose shape must be this.
+  static std::vector<float> load(const std::string& path, const std::vector<std::uint64_t>& shape) {
+    const std::string file = read_file(path);
+    const auto header = program::parse_npy(bytes_of(file));
+    EXPECT_TRUE(header.ok()) << (header ? "" : header.error().message);
+    if (!header) return {};
+    EXPECT_EQ(header->shape, shape);
+    std::vector<float> values(header->elements);
+    std::memcpy(values.data(), file.data() + header->data_offset, values.size() * sizeof(float));
+    return values;
+  }
+  static std::vector<float> make_x(std::size_t count) {
+    std::vector<float> x(count);
+    for (std::size_t i = 0; i < count; ++i) x[i] = static_cast<float>(static_cast<int>(i * 37 % 101) - 50) * 0.03125F;
+    return x;
+  }
+  static void save(const std::string& path, const std::vector<float>& x, const std::vector<std::uint64_t>& shape) {
+    std::string data(x.size() * sizeof(float), '\0');
+    std::memcpy(data.data(), x.data(), data.size());
+    write_file(path, program::npy_header(shape) + data);
+  }
+
+  Directory directory_;
+  std::string model_ = directory_.file("model.gguf");
+};
+
+TEST_F(Commands, SynthIsDeterministicAndHasEveryFormat) {
+  const std::string other = directory_.file("other.gguf");
+  ASSERT_EQ(run({"synth", "-o", other}).code, 0);
+  EXPECT_EQ(read_file(model_), read_file(other));
+  ASSERT_EQ(run({"synth", "-o", other, "--seed", "2"}).code, 0);
+  EXPECT_NE(read_file(model_), read_file(other));
+  const Finished to_stdout = run({"synth", "-o", "-"});
+  EXPECT_EQ(to_stdout.code, 0);
+  EXPECT_EQ(to_stdout.out, read_file(model_));
+
+  const Finished info = run({"info", model_, "--json", "-"});
+  ASSERT_EQ(info.code, 0) << info.err;
+  std::set<std::string> seen;
+  const Json census = Json::parse(info.out);
+  for (const Json& format : census["formats"]) seen.insert(format["format"]);
+  for (const FormatInfo& format : formats()) EXPECT_TRUE(seen.contains(std::string(format.name))) << format.name;
+}
+
+TEST_F(Commands, InfoCounts) {
+  const Finished text = run({"info", model_, "--tensors"});
+  EXPECT_EQ(text.code, 0);
+  EXPECT_EQ(text.err, "");
+  for (const char* needle : {"general.architecture", "bits/weight", "512 x 13, 4 matrices", "experts.q4_K.weight",
+                             "one call: attn_q|attn_k|attn_v", "one call: ffn_gate|ffn_up",
+                             "NVFP4 scale, left out of y: blk.0.ffn_down.scale"}) {
+    EXPECT_NE(text.out.find(needle), std::string::npos) << needle;
+  }
+  const Json json = Json::parse(run({"info", model_, "--tensors", "--json", "-"}).out);
+  const auto model = gguf::Model::open(model_);
+  ASSERT_TRUE(model.ok());
+  EXPECT_EQ(json["tensors"], model->tensor_count());
+  EXPECT_EQ(json["list"].size(), model->tensor_count());
+  EXPECT_EQ(json["file_bytes"], read_file(model_).size());
+  std::uint64_t bytes = 0;
+  std::uint64_t weights = 0;
+  for (std::uint64_t i = 0; i < model->tensor_count(); ++i) {
+    bytes += model->tensor(i).bytes.size();
+    weights += model->tensor(i).elements();
+    EXPECT_EQ(json["list"][i]["name"], std::string(model->tensor(i).name));
+  }
+  EXPECT_EQ(json["tensor_bytes"], bytes);
+  EXPECT_EQ(json["weights"], weights);
+  ASSERT_EQ(json["companion_scales"].size(), 1u);
+  EXPECT_EQ(json["companion_scales"][0]["scale"], "blk.0.ffn_down.scale");
+}
+
+TEST_F(Commands, JsonEscapesNamesThatAreNotUtf8) {
+  // A name of the file with a byte that is no UTF-8 and one that would colour a terminal.
+  std::string bytes = read_file(model_);
+  const std::size_t at = bytes.find("blk.0.attn_norm");
+  ASSERT_NE(at, std::string::npos);
+  bytes[at] = '\xFF';
+  bytes[at + 1] = '\x1B';
+  const std::string odd = directory_.file("odd.gguf");
+  write_file(odd, bytes);
+  const Finished text = run({"info", odd, "--tensors"});
+  EXPECT_EQ(text.code, 0);
+  EXPECT_EQ(text.out.find('\x1B'), std::string::npos);
+  const Finished json = run({"info", odd, "--tensors", "--json", "-"});
+  EXPECT_EQ(json.code, 0);
+  EXPECT_TRUE(Json::accept(json.out));
+}
+
+TEST_F(Commands, DequantGivesTheOraclesWeights) {
+  const auto model = gguf::Model::open(model_);
+  ASSERT_TRUE(model.ok());
+  for (const FormatInfo& format : formats()) {
+    const std::string name = std::string(format.name) + ".weight";
+    const auto tensor = model->find_tensor(name);
+    ASSERT_TRUE(tensor.has_value()) << name;
+    const std::string output = directory_.file("w.npy");
+    const Finished dequant = run({"dequant", model_, name, "-o", output});
+    ASSERT_EQ(dequant.code, 0) << dequant.err;
+    const std::vector<float> got = load(output, {tensor->rows(), tensor->cols()});
+    ASSERT_EQ(got.size(), tensor->rows() * tensor->cols());
+    std::vector<float> expected(got.size());
+    const auto cols = static_cast<std::int64_t>(tensor->cols());
+    const auto stride = static_cast<std::size_t>(oracle::row_bytes(static_cast<int>(format.id), cols));
+    for (std::size_t row = 0; row < tensor->rows(); ++row) {
+      oracle::dequantize_row(static_cast<int>(format.id), tensor->bytes.data() + row * stride, cols,
+                             expected.data() + row * tensor->cols());
+    }
+    EXPECT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0) << name;
+  }
+}
+
+TEST_F(Commands, GemvGivesTheOraclesBits) {
+  const auto model = gguf::Model::open(model_);
+  ASSERT_TRUE(model.ok());
+  constexpr std::int64_t tokens = 3;
+  const std::string input = directory_.file("x.npy");
+  const std::string output = directory_.file("y.npy");
+  const std::pair<const char*, int> activations[] = {{"x8", 1}, {"x16", 2}, {"x24", 3}};
+  for (const FormatInfo& format : formats()) {
+    const std::string name = std::string(format.name) + ".short.weight";
+    const auto tensor = model->find_tensor(name);
+    ASSERT_TRUE(tensor.has_value()) << name;
+    const auto rows = static_cast<std::int64_t>(tensor->rows());
+    const auto cols = static_cast<std::int64_t>(tensor->cols());
+    const std::vector<float> x = make_x(static_cast<std::size_t>(tokens * cols));
+    save(input, x, {tokens, tensor->cols()});
+    for (const auto& [planes, count] : activations) {
+      const Finished gemv = run({"gemv", model_, name, "-x", input, "-o", output, "--activation", planes, "-q"});
+      ASSERT_EQ(gemv.code, 0) << gemv.err;
+      EXPECT_EQ(gemv.out, "");
+      const std::vector<float> got = load(output, {tokens, tensor->rows()});
+      std::vector<float> expected(got.size());
+      oracle::gemv(static_cast<int>(format.id), tensor->bytes.data(), rows, cols,
+                   oracle::activate(x.data(), oracle::Input::fp32, tokens, cols, count), expected.data());
+      EXPECT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0) << name << ' ' << planes;
+    }
+  }
+}
+
+TEST_F(Commands, GemvTakesVectorsHalvesAndExperts) {
+  const std::string x = directory_.file("x.npy");
+  const std::string a = directory_.file("a.npy");
+  const std::string b = directory_.file("b.npy");
+  save(x, make_x(512), {512});
+  ASSERT_EQ(run({"gemv", model_, "experts.q4_K.weight[2]", "-x", x, "-o", a}).code, 0);
+  EXPECT_EQ(load(a, {1, 13}).size(), 13u);
+  // The same values as fp16 (they are exact there), the data at an odd place of the file.
+  std::string halves = "{'descr':'<f2','fortran_order':False,'shape':(1,512)}";
+  std::string file = std::string("\x93NUMPY\x01") + '\0' + static_cast<char>(halves.size()) + '\0' + halves;
+  ASSERT_EQ(file.size() % 2, 1u);
+  for (const float value : make_x(512)) {
+    const std::uint16_t half = oracle::round_to_fp16(value);
+    file += static_cast<char>(half & 0xFFu);
+    file += static_cast<char>(half >> 8u);
+  }
+  write_file(x, file);
+  ASSERT_EQ(run({"gemv", model_, "experts.q4_K.weight[2]", "-x", x, "-o", b}).code, 0);
+  EXPECT_EQ(read_file(a), read_file(b));
+  ASSERT_EQ(run({"gemv", model_, "experts.q4_K.weight[1]", "-x", x, "-o", b}).code, 0);
+  EXPECT_NE(read_file(a), read_file(b));
+  // No tokens: an empty y of the right shape.
+  save(x, {}, {0, 512});
+  ASSERT_EQ(run({"gemv", model_, "experts.q4_K.weight[1]", "-x", x, "-o", b}).code, 0);
+  EXPECT_TRUE(load(b, {0, 13}).empty());
+}
+
+TEST_F(Commands, VerifyAModel) {
+  const std::string json = directory_.file("report.json");
+  const Finished verify = run({"verify", model_, "--tokens", "1,3", "--json", json});
+  ASSERT_EQ(verify.code, 0) << verify.err;
+  EXPECT_NE(verify.out.find("verdict: "), std::string::npos);
+  const Json report = Json::parse(read_file(json));
+  EXPECT_EQ(report["total"]["failed"], 0);
+  EXPECT_TRUE(report["complete"].get<bool>());
+  EXPECT_EQ(report["formats"].size(), formats().size());
+  // Each weight is counted once, and each row's y for 1 and for 3 tokens.
+  const Json info = Json::parse(run({"info", model_, "--json", "-"}).out);
+  EXPECT_EQ(report["total"]["weights_decoded"], info["weights"]);
+  std::uint64_t rows = 0;
+  for (const Json& shape : info["shapes"]) {
+    rows += shape["rows"].get<std::uint64_t>() * shape["matrices"].get<std::uint64_t>() *
+            shape["tensors"].get<std::uint64_t>();
+  }
+  EXPECT_EQ(report["total"]["values_compared"], rows * (1 + 3));
+}
+
+TEST_F(Commands, VerifyChoosesTensorsAndFormats) {
+  const Json few = Json::parse(run({"verify", model_, "--tensor", "attn_(q|k)", "--tokens", "2", "--json", "-"}).out);
+  EXPECT_EQ(few["total"]["cases"], 2);
+  const Json one = Json::parse(run({"verify", model_, "--format", "IQ2_XXS", "--tokens", "2", "--json", "-"}).out);
+  EXPECT_EQ(one["total"]["cases"], 2);
+  EXPECT_EQ(one["formats"].size(), 1u);
+}
+
+TEST_F(Commands, VerifySyntheticAndProblems) {
+  const Finished synthetic = run({"verify", "--format", "q5_1", "--tokens", "1,2", "--json", "-"});
+  ASSERT_EQ(synthetic.code, 0) << synthetic.err;
+  const Json report = Json::parse(synthetic.out);
+  EXPECT_GT(report["total"]["cases"], 10);
+  // A problem that it printed runs again and gives the same counts.
+  const Json first = report["verdicts"][0];
+  const Finished again = run({"verify", first["problem"].get<std::string>(), "--json", "-"});
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(Json::parse(again.out)["verdicts"][0], first);
+  // A problem of a tensor of the file.
+  const Finished of_file = run({"verify", model_, "gemv:q5_0:640x65:tensor=blk.0.attn_q.weight:tokens=2"});
+  EXPECT_EQ(of_file.code, 0) << of_file.err;
+}
+
+TEST_F(Commands, DigestIsTheSameForAnyNumberOfThreads) {
+  const Finished one = run({"digest", model_, "--threads", "1"});
+  ASSERT_EQ(one.code, 0) << one.err;
+  for (const char* threads : {"2", "5"}) EXPECT_EQ(run({"digest", model_, "--threads", threads}).out, one.out);
+  const Json json = Json::parse(run({"digest", model_, "--json", "-"}).out);
+  EXPECT_NE(one.out.find(json["all"].get<std::string>()), std::string::npos);
+  std::uint64_t lines = 0;
+  for (const char c : one.out) lines += c == '\n' ? 1 : 0;
+  EXPECT_EQ(json["matrices"].size() + 2, lines);
+  EXPECT_NE(run({"digest", model_, "--activation", "x8"}).out, one.out);
+  // One bit of one weight changes that matrix's line and the last, and no other.
+  std::string bytes = read_file(model_);
+  const auto model = gguf::Model::open(model_);
+  ASSERT_TRUE(model.ok());
+  const auto offset = model->find_tensor("q8_0.weight")->offset + 5;
+  bytes[offset] = static_cast<char>(bytes[offset] ^ 1);
+  const std::string changed = directory_.file("changed.gguf");
+  write_file(changed, bytes);
+  const Json other = Json::parse(run({"digest", changed, "--json", "-"}).out);
+  EXPECT_NE(other["all"], json["all"]);
+  for (std::size_t i = 0; i < json["matrices"].size(); ++i) {
+    const bool is_changed = json["matrices"][i]["name"] == "q8_0.weight";
+    EXPECT_EQ(json["matrices"][i] != other["matrices"][i], is_changed) << json["matrices"][i];
+  }
+}
+
+TEST_F(Commands, TraceShowsTheOutputThatGemvGives) {
+  for (const FormatInfo& format : formats()) {
+    const std::string problem = "gemv:" + std::string(format.name) + ":1280x3:tokens=2:act=x24:seed=5";
+    const Finished trace = run({"trace", problem, "--row", "2", "--token", "1", "--json", "-"});
+    ASSERT_EQ(trace.code, 0) << trace.err;
+    const Json json = Json::parse(trace.out);
+    EXPECT_TRUE(json["first_difference"].is_null());
+    EXPECT_EQ(json["y"]["kernel"], json["y"]["oracle"]);
+    const std::size_t terms = 1280 / format.dgroup * (format.has_min ? 2 : 1);
+    EXPECT_EQ(json["steps"].size(), terms);
+    EXPECT_EQ(json["e"].size(), 5u);
+    EXPECT_EQ(json[format.is_float() ? "xq" : "q"].size(), 1280u);
+  }
+  const Finished text =
+      run({"trace", "gemv:q5_0:640x65:tensor=blk.0.attn_q.weight", "--model", model_, "--row", "64", "--token", "0"});
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_NE(text.out.find("no stage differs: 20 steps"), std::string::npos);
+}
+
+TEST_F(Commands, DevicesVersionHelpCompletions) {
+  const Json devices = Json::parse(run({"devices", "--json", "-"}).out);
+  EXPECT_EQ(devices["devices"][0]["name"], "cpu");
+  EXPECT_EQ(devices["devices"][0]["kernels"].size(), formats().size());
+  const Finished text = run({"devices"});
+  for (const char* name : {"cuda", "vulkan", "metal"}) {
+    EXPECT_NE(text.out.find(std::string(name) + std::string(8 - std::strlen(name), ' ') + "not in this build"),
+              std::string::npos);
+  }
+  EXPECT_EQ(run({"devices"}, {{{"LANEWISE_ISA", "scalar"}}, "", false}).out, text.out);
+  EXPECT_NE(run({"--version"}).out.find("arithmetic version 1"), std::string::npos);
+  const Finished help = run({"--help"});
+  EXPECT_EQ(help.code, 0);
+  for (const char* command :
+       {"info", "gemv", "dequant", "verify", "digest", "trace", "devices", "synth", "completions"}) {
+    EXPECT_NE(help.out.find(std::string("\n  ") + command), std::string::npos) << command;
+    const Finished own = run({command, "--help"});
+    EXPECT_EQ(own.code, 0);
+    EXPECT_NE(own.out.find("Examples:\n  lanewise " + std::string(command)), std::string::npos) << command;
+    for (const char* shell : {"bash", "zsh", "fish"}) {
+      EXPECT_NE(run({"completions", shell}).out.find(command), std::string::npos) << command << ' ' << shell;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lanewise::program_test

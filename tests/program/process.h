@@ -1,0 +1,42 @@
+// Starts the program as a user would and gives back what it said.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lanewise::program_test {
+
+struct Finished {
+  int code = -1;  ///< exit code; 128 + the signal that ended it
+  std::string out;
+  std::string err;
+};
+
+struct Start {
+  std::vector<std::pair<std::string, std::string>> environment;  ///< added to this process's own
+  std::string stdout_path;                                       ///< instead of the captured one
+  bool close_stdout = false;                                     ///< a pipe whose reader is gone
+};
+
+/// The program that this build made, with these arguments.
+Finished run(const std::vector<std::string>& arguments, const Start& start = {});
+
+/// A directory of its own, gone afterwards.
+class Directory {
+ public:
+  Directory();
+  ~Directory();
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
+  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
+  [[nodiscard]] std::vector<std::string> entries() const;
+
+ private:
+  std::string path_;
+};
+
+std::string read_file(const std::string& path);
+void write_file(const std::string& path, const std::string& bytes);
+
+}  // namespace lanewise::program_test
