@@ -48,5 +48,5 @@ demo() {
     printf '\n%s: %s in every format\n' "$zoo" "$origin"
     demo_counts zoo-verify
   fi
-  printf '\nEvery bit as proved: no tensor of %s differs. %s s in all.\n' "$subject${zoo:+ or $zoo}" "$((SECONDS - begin))"
+  printf '\nProved: no bit of any tensor of %s differs. %s s in all.\n' "$subject${zoo:+ or $zoo}" "$((SECONDS - begin))"
 }
