@@ -1,5 +1,6 @@
 // Every command from the outside, on a synthetic model.
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <set>
 #include <string>
@@ -36,7 +37,7 @@ class Commands : public ::testing::Test {
     if (!header) return {};
     EXPECT_EQ(header->shape, shape);
     std::vector<float> values(header->elements);
-    std::memcpy(values.data(), file.data() + header->data_offset, values.size() * sizeof(float));
+    if (!values.empty()) std::memcpy(values.data(), file.data() + header->data_offset, values.size() * sizeof(float));
     return values;
   }
   static std::vector<float> make_x(std::size_t count) {
@@ -46,7 +47,7 @@ class Commands : public ::testing::Test {
   }
   static void save(const std::string& path, const std::vector<float>& x, const std::vector<std::uint64_t>& shape) {
     std::string data(x.size() * sizeof(float), '\0');
-    std::memcpy(data.data(), x.data(), data.size());
+    if (!x.empty()) std::memcpy(data.data(), x.data(), data.size());
     write_file(path, program::npy_header(shape) + data);
   }
 
@@ -306,6 +307,26 @@ TEST_F(Commands, DevicesVersionHelpCompletions) {
       EXPECT_NE(run({"completions", shell}).out.find(command), std::string::npos) << command << ' ' << shell;
     }
   }
+}
+
+// The script in bash itself: what it offers after some words.
+TEST_F(Commands, BashCompletes) {
+  const std::string script = directory_.file("completion.bash");
+  const std::string offered = directory_.file("offered");
+  write_file(script, run({"completions", "bash"}).out);
+  const auto offers = [&](const std::string& words, int index) {
+    const std::string command = "bash -c 'source " + script + "; COMP_WORDS=(lanewise " + words +
+                                "); COMP_CWORD=" + std::to_string(index) + "; _lanewise; echo \"${COMPREPLY[@]}\"' > " +
+                                offered + " 2>&1";
+    EXPECT_EQ(std::system(command.c_str()), 0);
+    return read_file(offered);
+  };
+  EXPECT_EQ(offers("ver", 1), "verify\n");
+  EXPECT_EQ(offers("verify --keep", 2), "--keep-going\n");
+  EXPECT_EQ(offers("verify --activation x", 3), "x8 x16 x24\n");
+  EXPECT_EQ(offers("verify --format iq2_x", 3), "iq2_xxs iq2_xs\n");
+  EXPECT_EQ(offers("completions z", 2), "zsh\n");
+  EXPECT_EQ(offers("info " + directory_.file("mod"), 2), model_ + "\n");
 }
 
 }  // namespace

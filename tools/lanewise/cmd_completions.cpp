@@ -32,14 +32,15 @@ struct CommandFacts {
   bool takes_file = false;          // as a positional argument
 };
 
-// What may stand where --help prints this type.
-std::vector<std::string> values_of(const std::string& type) {
+// What may stand where --help prints this type; CLI11 adds what is allowed to its name ("SHELL:{bash,zsh,fish}").
+std::vector<std::string> values_of(const std::string& printed) {
+  const std::string type = printed.substr(0, printed.find(':'));
   std::vector<std::string> list;
   if (type == "D") {
     for (const DeviceEntry& entry : device_entries()) {
       if (entry.built) list.push_back(entry.name);
     }
-  } else if (type.starts_with("A")) {
+  } else if (type == "A" || type == "A,...") {
     list = {"x8", "x16", "x24"};
   } else if (type == "F,...") {
     for (const FormatInfo& info : formats()) list.emplace_back(info.name);
@@ -103,7 +104,7 @@ void bash(Output& out, const std::vector<CommandFacts>& commands, const std::vec
   out.print(
       "# bash completion of lanewise: lanewise completions bash > ~/.local/share/bash-completion/completions/lanewise\n"
       "_lanewise() {{\n"
-      "  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} command= i\n"
+      "  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} command='' i\n"
       "  for ((i = 1; i < COMP_CWORD; ++i)); do\n"
       "    [[ ${{COMP_WORDS[i]}} == -* ]] || {{ command=${{COMP_WORDS[i]}}; break; }}\n"
       "  done\n"
@@ -139,11 +140,11 @@ void bash(Output& out, const std::vector<CommandFacts>& commands, const std::vec
     out.text("      ;;\n");
   }
   out.print(
-      "    '') mapfile -t COMPREPLY < <(compgen -W '{} --help --version --quiet' -- \"$current\") ;;\n"
+      "    '') mapfile -t COMPREPLY < <(compgen -W '{} {}' -- \"$current\") ;;\n"
       "  esac\n"
       "}}\n"
       "complete -o filenames -F _lanewise lanewise\n",
-      fmt::join(names, " "));
+      fmt::join(names, " "), fmt::join(flags_of({}, global), " "));
 }
 
 // Text inside single quotes of a shell, and of zsh's option descriptions.

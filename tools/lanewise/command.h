@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <span>
+#include <string>
 
 #include <CLI/CLI.hpp>
 
@@ -39,6 +40,8 @@ extern const Command verify_command;
 
 /// In the order of --help.
 std::span<const Command* const> commands();
+/// One line: the library's, the ABI's and the arithmetic's version, and the compiler.
+std::string version_text();
 /// The whole program's options: every command's too.
 void declare(CLI::App& app, bool* quiet, std::function<void(Job)> on_command);
 

@@ -12,9 +12,20 @@ std::span<const Command* const> commands() {
   return table;
 }
 
+std::string version_text() {
+#if defined(__clang__)
+  const std::string compiler = "clang " __clang_version__;
+#else
+  const std::string compiler = "g++ " __VERSION__;
+#endif
+  return fmt::format("lanewise {} (ABI {}, arithmetic version {}), built by {}", lw_version(), lw_abi_version(),
+                     lw_arithmetic_version(), compiler);
+}
+
 void declare(CLI::App& app, bool* quiet, std::function<void(Job)> on_command) {
   app.require_subcommand(1);
   app.fallthrough();
+  app.set_version_flag("--version", version_text(), "Print the versions and exit");
   app.add_flag("-q,--quiet", *quiet, "No progress, and nothing on stdout but what was asked for by name");
   app.footer(
       "A matrix is named as in the file; NAME[i] is matrix i of a 3-D tensor (experts).\n"

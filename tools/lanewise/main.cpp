@@ -9,16 +9,6 @@
 namespace lanewise::program {
 namespace {
 
-std::string version_text() {
-#if defined(__clang__)
-  const std::string compiler = "clang " __clang_version__;
-#else
-  const std::string compiler = "g++ " __VERSION__;
-#endif
-  return fmt::format("lanewise {} (ABI {}, arithmetic version {}), built by {}", lw_version(), lw_abi_version(),
-                     lw_arithmetic_version(), compiler);
-}
-
 Exit unknown_command(const std::string& word) {
   std::string known;
   for (const Command* command : commands()) known += fmt::format("{}{}", known.empty() ? "" : ", ", command->name);
@@ -48,7 +38,6 @@ Exit parse_outcome(const CLI::App& app, const CLI::ParseError& error, Context& c
 
 Exit run(int argc, char** argv, Context& context, bool* quiet) {
   CLI::App app("Quantised matrix-vector products straight off GGUF files, the same bits on every device.", "lanewise");
-  app.set_version_flag("--version", version_text());
   Job job;
   declare(app, quiet, [&job](Job chosen) { job = std::move(chosen); });
   try {
