@@ -30,7 +30,7 @@ demo() {
     demo_step synth "A synthetic model in place of the real one" "$lanewise" synth -o "$subject"
   fi
   demo_step info "Census of $what" "$lanewise" info "$subject"
-  demo_step verify "Verdict of every tensor of $what" "$lanewise" verify "$subject" --tokens 1,2
+  demo_step verify "Verdict of every tensor of $what" "$lanewise" verify "$subject"
   demo_step digest "Digest of every tensor, and of all: the same lines on every device and machine" "$lanewise" digest "$subject"
   if venv; then
     demo_step zoo "The zoo: $origin in every format" "$python" tools/zoo/make_zoo.py "$zoo" --quiet "${from[@]}"
