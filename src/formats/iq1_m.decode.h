@@ -17,6 +17,9 @@
 #define LW_IQ1_M_MN_PARTS 0
 #define LW_IQ1_M_D_PARTS 4
 #define LW_IQ1_M_M_PARTS 0
+#define LW_IQ1_M_MIN_CODE -9
+#define LW_IQ1_M_MAX_CODE 9
+#define LW_IQ1_M_MAX_SC 15
 
 LW_DECODE_BEGIN
 LW_WHERE LwPart iq1_m_quad_part(lw_u32 quad, lw_u32 i) {

@@ -16,6 +16,9 @@
 #define LW_IQ1_S_MN_PARTS 0
 #define LW_IQ1_S_D_PARTS 1
 #define LW_IQ1_S_M_PARTS 0
+#define LW_IQ1_S_MIN_CODE -9
+#define LW_IQ1_S_MAX_CODE 9
+#define LW_IQ1_S_MAX_SC 15
 
 LW_DECODE_BEGIN
 LW_WHERE LwPart iq1_s_quad_part(lw_u32 quad, lw_u32 i) {

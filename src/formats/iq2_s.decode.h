@@ -16,6 +16,9 @@
 #define LW_IQ2_S_MN_PARTS 0
 #define LW_IQ2_S_D_PARTS 1
 #define LW_IQ2_S_M_PARTS 0
+#define LW_IQ2_S_MIN_CODE -43
+#define LW_IQ2_S_MAX_CODE 43
+#define LW_IQ2_S_MAX_SC 31
 
 LW_DECODE_BEGIN
 LW_WHERE LwPart iq2_s_quad_part(lw_u32 quad, lw_u32 i) {

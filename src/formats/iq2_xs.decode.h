@@ -15,6 +15,9 @@
 #define LW_IQ2_XS_MN_PARTS 0
 #define LW_IQ2_XS_D_PARTS 1
 #define LW_IQ2_XS_M_PARTS 0
+#define LW_IQ2_XS_MIN_CODE -43
+#define LW_IQ2_XS_MAX_CODE 43
+#define LW_IQ2_XS_MAX_SC 31
 
 LW_DECODE_BEGIN
 LW_WHERE LwPart iq2_xs_quad_part(lw_u32 quad, lw_u32 i) {

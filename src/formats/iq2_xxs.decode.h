@@ -15,6 +15,9 @@
 #define LW_IQ2_XXS_MN_PARTS 0
 #define LW_IQ2_XXS_D_PARTS 1
 #define LW_IQ2_XXS_M_PARTS 0
+#define LW_IQ2_XXS_MIN_CODE -43
+#define LW_IQ2_XXS_MAX_CODE 43
+#define LW_IQ2_XXS_MAX_SC 31
 
 LW_DECODE_BEGIN
 LW_WHERE LwPart iq2_xxs_quad_part(lw_u32 quad, lw_u32 i) {

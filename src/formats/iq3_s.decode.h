@@ -15,6 +15,9 @@
 #define LW_IQ3_S_MN_PARTS 0
 #define LW_IQ3_S_D_PARTS 1
 #define LW_IQ3_S_M_PARTS 0
+#define LW_IQ3_S_MIN_CODE -15
+#define LW_IQ3_S_MAX_CODE 15
+#define LW_IQ3_S_MAX_SC 31
 
 LW_DECODE_BEGIN
 LW_WHERE LwPart iq3_s_quad_part(lw_u32 quad, lw_u32 i) {

@@ -13,6 +13,9 @@
 #define LW_IQ4_NL_MN_PARTS 0
 #define LW_IQ4_NL_D_PARTS 1
 #define LW_IQ4_NL_M_PARTS 0
+#define LW_IQ4_NL_MIN_CODE -127
+#define LW_IQ4_NL_MAX_CODE 113
+#define LW_IQ4_NL_MAX_SC 1
 
 LW_DECODE_BEGIN
 LW_WHERE LwPart iq4_nl_quad_part(lw_u32 quad, lw_u32) {

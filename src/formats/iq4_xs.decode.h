@@ -14,6 +14,9 @@
 #define LW_IQ4_XS_MN_PARTS 0
 #define LW_IQ4_XS_D_PARTS 1
 #define LW_IQ4_XS_M_PARTS 0
+#define LW_IQ4_XS_MIN_CODE -127
+#define LW_IQ4_XS_MAX_CODE 113
+#define LW_IQ4_XS_MAX_SC 32
 
 LW_DECODE_BEGIN
 LW_WHERE LwPart iq4_xs_quad_part(lw_u32 quad, lw_u32) {

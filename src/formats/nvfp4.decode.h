@@ -13,6 +13,9 @@
 #define LW_NVFP4_MN_PARTS 0
 #define LW_NVFP4_D_PARTS 1
 #define LW_NVFP4_M_PARTS 0
+#define LW_NVFP4_MIN_CODE -12
+#define LW_NVFP4_MAX_CODE 12
+#define LW_NVFP4_MAX_SC 1
 
 LW_DECODE_BEGIN
 LW_WHERE LwPart nvfp4_quad_part(lw_u32 quad, lw_u32) {

@@ -13,6 +13,9 @@
 #define LW_Q1_0_MN_PARTS 0
 #define LW_Q1_0_D_PARTS 1
 #define LW_Q1_0_M_PARTS 0
+#define LW_Q1_0_MIN_CODE -1
+#define LW_Q1_0_MAX_CODE 1
+#define LW_Q1_0_MAX_SC 1
 
 LW_DECODE_BEGIN
 LW_WHERE LwPart q1_0_quad_part(lw_u32 quad, lw_u32) { return lw_part(2u + 4u * (quad >> 3u), 4u * (quad & 7u), 15u); }

@@ -14,6 +14,9 @@
 #define LW_Q2_K_MN_PARTS 1
 #define LW_Q2_K_D_PARTS 1
 #define LW_Q2_K_M_PARTS 1
+#define LW_Q2_K_MIN_CODE 0
+#define LW_Q2_K_MAX_CODE 3
+#define LW_Q2_K_MAX_SC 15
 
 LW_DECODE_BEGIN
 LW_WHERE LwPart q2_K_quad_part(lw_u32 quad, lw_u32) {

@@ -15,6 +15,9 @@
 #define LW_Q3_K_MN_PARTS 0
 #define LW_Q3_K_D_PARTS 1
 #define LW_Q3_K_M_PARTS 0
+#define LW_Q3_K_MIN_CODE -4
+#define LW_Q3_K_MAX_CODE 3
+#define LW_Q3_K_MAX_SC 32
 
 LW_DECODE_BEGIN
 LW_WHERE LwPart q3_K_quad_part(lw_u32 quad, lw_u32 i) {

@@ -12,6 +12,9 @@
 #define LW_Q4_0_MN_PARTS 0
 #define LW_Q4_0_D_PARTS 1
 #define LW_Q4_0_M_PARTS 0
+#define LW_Q4_0_MIN_CODE -8
+#define LW_Q4_0_MAX_CODE 7
+#define LW_Q4_0_MAX_SC 1
 
 LW_DECODE_BEGIN
 LW_WHERE LwPart q4_0_quad_part(lw_u32 quad, lw_u32) {

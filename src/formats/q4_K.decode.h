@@ -15,6 +15,9 @@
 #define LW_Q4_K_MN_PARTS 2
 #define LW_Q4_K_D_PARTS 1
 #define LW_Q4_K_M_PARTS 1
+#define LW_Q4_K_MIN_CODE 0
+#define LW_Q4_K_MAX_CODE 15
+#define LW_Q4_K_MAX_SC 63
 
 LW_DECODE_BEGIN
 LW_WHERE LwPart q4_K_quad_part(lw_u32 quad, lw_u32) {

@@ -13,6 +13,9 @@
 #define LW_Q5_0_MN_PARTS 0
 #define LW_Q5_0_D_PARTS 1
 #define LW_Q5_0_M_PARTS 0
+#define LW_Q5_0_MIN_CODE -16
+#define LW_Q5_0_MAX_CODE 15
+#define LW_Q5_0_MAX_SC 1
 
 LW_DECODE_BEGIN
 LW_WHERE LwPart q5_0_quad_part(lw_u32 quad, lw_u32 i) {

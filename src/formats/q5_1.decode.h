@@ -13,6 +13,9 @@
 #define LW_Q5_1_MN_PARTS 0
 #define LW_Q5_1_D_PARTS 1
 #define LW_Q5_1_M_PARTS 1
+#define LW_Q5_1_MIN_CODE 0
+#define LW_Q5_1_MAX_CODE 31
+#define LW_Q5_1_MAX_SC 1
 
 LW_DECODE_BEGIN
 LW_WHERE LwPart q5_1_quad_part(lw_u32 quad, lw_u32 i) {

@@ -14,6 +14,9 @@
 #define LW_Q6_K_MN_PARTS 0
 #define LW_Q6_K_D_PARTS 1
 #define LW_Q6_K_M_PARTS 0
+#define LW_Q6_K_MIN_CODE -32
+#define LW_Q6_K_MAX_CODE 31
+#define LW_Q6_K_MAX_SC 128
 
 LW_DECODE_BEGIN
 LW_WHERE LwPart q6_K_quad_part(lw_u32 quad, lw_u32 i) {

@@ -12,6 +12,9 @@
 #define LW_Q8_0_MN_PARTS 0
 #define LW_Q8_0_D_PARTS 1
 #define LW_Q8_0_M_PARTS 0
+#define LW_Q8_0_MIN_CODE -128
+#define LW_Q8_0_MAX_CODE 127
+#define LW_Q8_0_MAX_SC 1
 
 LW_DECODE_BEGIN
 LW_WHERE LwPart q8_0_quad_part(lw_u32 quad, lw_u32) { return lw_part(2u + 4u * quad, 0u, 0xFFFFFFFFu); }

@@ -14,6 +14,9 @@
 #define LW_TQ1_0_MN_PARTS 0
 #define LW_TQ1_0_D_PARTS 1
 #define LW_TQ1_0_M_PARTS 0
+#define LW_TQ1_0_MIN_CODE -1
+#define LW_TQ1_0_MAX_CODE 1
+#define LW_TQ1_0_MAX_SC 1
 
 LW_DECODE_BEGIN
 LW_WHERE LwPart tq1_0_quad_part(lw_u32 quad, lw_u32) {

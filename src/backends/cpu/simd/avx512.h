@@ -1,0 +1,186 @@
+// Sixteen lanes on AVX-512 (F, BW, DQ, VL, VNNI, VBMI, BITALG's vpopcntd): one lane a row. The types and primitives that
+// decode files and rows16_kernel.h are compiled for. Only units built with this target's flags include it, and no
+// template of the standard library may be instantiated in them: the linker could keep this target's copy for everyone.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+#define LW_LANES 16
+#define LW_TARGET avx512
+#define LW_AI inline __attribute__((always_inline))
+
+namespace lanewise::avx512 {
+
+typedef std::uint32_t V32u __attribute__((vector_size(64)));
+typedef std::int32_t V32i __attribute__((vector_size(64)));
+typedef std::uint8_t V8u __attribute__((vector_size(64)));
+typedef float V32f __attribute__((vector_size(64)));
+
+struct Word {
+  V32u v;
+  LW_AI Word() = default;
+  LW_AI Word(V32u vector) : v(vector) {}
+  LW_AI Word(__m512i vector) : v((V32u)vector) {}
+  LW_AI Word(std::uint32_t scalar) : v((V32u)_mm512_set1_epi32((int)scalar)) {}
+  [[nodiscard]] LW_AI __m512i raw() const { return (__m512i)v; }
+};
+struct Int {
+  V32i v;
+  LW_AI Int() = default;
+  LW_AI Int(V32i vector) : v(vector) {}
+  LW_AI Int(__m512i vector) : v((V32i)vector) {}
+  LW_AI Int(std::int32_t scalar) : v((V32i)_mm512_set1_epi32(scalar)) {}
+  [[nodiscard]] LW_AI __m512i raw() const { return (__m512i)v; }
+};
+struct Float {
+  V32f v;
+  LW_AI Float() = default;
+  LW_AI Float(V32f vector) : v(vector) {}
+  LW_AI Float(float scalar) : v((V32f)_mm512_set1_ps(scalar)) {}
+  [[nodiscard]] LW_AI __m512 raw() const { return (__m512)v; }
+};
+
+LW_AI Word operator&(Word a, Word b) { return a.v & b.v; }
+LW_AI Word operator|(Word a, Word b) { return a.v | b.v; }
+LW_AI Word operator^(Word a, Word b) { return a.v ^ b.v; }
+LW_AI Word operator~(Word a) { return ~a.v; }
+LW_AI Word operator+(Word a, Word b) { return a.v + b.v; }
+LW_AI Word operator-(Word a, Word b) { return a.v - b.v; }
+LW_AI Word operator*(Word a, Word b) { return a.v * b.v; }
+LW_AI Word operator<<(Word a, std::uint32_t n) { return a.v << n; }
+LW_AI Word operator>>(Word a, std::uint32_t n) { return a.v >> n; }
+LW_AI Int operator+(Int a, Int b) { return (V32i)((V32u)a.v + (V32u)b.v); }
+LW_AI Int operator-(Int a, Int b) { return (V32i)((V32u)a.v - (V32u)b.v); }
+LW_AI Int operator*(Int a, Int b) { return (V32i)((V32u)a.v * (V32u)b.v); }
+LW_AI Int operator<<(Int a, std::uint32_t n) { return (V32i)((V32u)a.v << n); }
+LW_AI Float operator+(Float a, Float b) { return a.v + b.v; }
+LW_AI Float operator*(Float a, Float b) { return a.v * b.v; }
+LW_AI Float operator-(Float a) { return -a.v; }
+
+LW_AI Int to_int(Word a) { return (V32i)a.v; }
+LW_AI Float to_float(Int a) { return (V32f)_mm512_cvtepi32_ps(a.raw()); }
+LW_AI Float as_float(Word a) { return (V32f)a.v; }
+/// a * b + c, rounded once; used only where a * b is exact.
+LW_AI Float fused(Float a, Float b, Float c) { return (V32f)_mm512_fmadd_ps(a.raw(), b.raw(), c.raw()); }
+LW_AI Float zero_float() { return (V32f)_mm512_setzero_ps(); }
+LW_AI Int zero_int() { return (V32i)_mm512_setzero_si512(); }
+
+LW_AI Word load_words(const std::uint8_t* at) { return _mm512_loadu_si512(at); }
+/// Sixteen 16-bit or 8-bit fields, widened.
+LW_AI Word load_halves(const std::uint8_t* at) {
+  return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i*)at));
+}
+LW_AI Word load_bytes(const std::uint8_t* at) { return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i*)at)); }
+LW_AI Int broadcast(const std::int32_t* at) { return Int(*at); }
+LW_AI Float broadcast(const float* at) { return Float(*at); }
+
+#include "backends/cpu/simd/unroll.inc.h"
+
+/// sums[c] += the unsigned codes of `Quads` quads (at most `Most`) * column c of x, whose bytes start at x + 256 * c. The
+/// broadcast of four signed bytes is part of the instruction: the compiler would emit one of its own, 3 to 13 % more
+/// cycles from two tokens on. Volatile keeps the products and the prefetches in program order.
+template <int Quads, int Columns, unsigned Most>
+LW_AI void dot_chunk(const Word* codes, const std::int8_t* x, Int* sums) {
+  unroll<0, Quads>([&](auto q) __attribute__((always_inline)) {
+    unroll<0, Columns>([&](auto c) __attribute__((always_inline)) {
+      asm volatile("vpdpbusd %2%{1to16%}, %1, %0"
+                   : "+v"(sums[c].v)
+                   : "v"(codes[q].v), "m"(*(const std::int32_t*)(x + c * 256 + q * 4)));
+    });
+  });
+}
+LW_AI void prefetch(const std::uint8_t* at) { asm volatile("prefetcht1 %0" : : "m"(*at)); }
+
+/// 2^exponent, +0 below 2^-126, +infinity above 2^90.
+LW_AI Float capped_power(Int exponent) {
+  const __m512i raised = _mm512_max_epi32(_mm512_add_epi32(exponent.raw(), _mm512_set1_epi32(127)), _mm512_setzero_si512());
+  const __m512i bits = _mm512_slli_epi32(raised, 23);
+  const __mmask16 above = _mm512_cmpgt_epi32_mask(exponent.raw(), _mm512_set1_epi32(90));
+  return (V32f)_mm512_mask_mov_epi32(bits, above, _mm512_set1_epi32(0x7F800000));
+}
+/// Any NaN as 0x7FC00000.
+LW_AI Float canonical(Float a) {
+  const __mmask16 nan = _mm512_cmp_ps_mask(a.raw(), a.raw(), _CMP_UNORD_Q);
+  return (V32f)_mm512_mask_mov_epi32(_mm512_castps_si512(a.raw()), nan, _mm512_set1_epi32(0x7FC00000));
+}
+LW_AI void store(float* at, Float a) { _mm512_storeu_ps(at, a.raw()); }
+
+}  // namespace lanewise::avx512
+
+#define lw_word ::lanewise::avx512::Word
+#define lw_int ::lanewise::avx512::Int
+#define lw_float ::lanewise::avx512::Float
+#define LW_TO_I32(value) ::lanewise::avx512::to_int(value)
+#define LW_AS_FLOAT(bits) ::lanewise::avx512::as_float(bits)
+
+#define LW_HAVE_BYTES_ADD
+#define LW_HAVE_SPREAD_BITS
+#define LW_HAVE_SPREAD_CRUMBS
+#define LW_HAVE_TRITS
+#define LW_HAVE_SIGN_INDEX
+#define LW_HAVE_NEGATE
+#define LW_HAVE_TABLE16
+#define LW_HAVE_HALF_TO_FLOAT
+#define LW_HAVE_UE4M3_HALVED
+#define LW_HAVE_SIGN_EXTEND8
+#define LW_HAVE_DOT4
+#define LW_GRID(name, index) lw_gather(name, index)
+
+namespace lanewise {
+
+using avx512::V8u;
+using avx512::V32f;
+using avx512::V32i;
+using avx512::V32u;
+
+// The compiler folds two such sums with constants into one, so an offset that a format subtracts and a kernel adds
+// again costs nothing.
+static LW_AI lw_word lw_bytes_add(lw_word a, lw_word b) { return (V32u)((V8u)a.v + (V8u)b.v); }
+static LW_AI __m512i lw_bit_places(unsigned long long control) { return _mm512_set1_epi64((long long)control); }
+static LW_AI lw_word lw_spread_bits(lw_word bits) {
+  return lw_word(_mm512_multishift_epi64_epi8(lw_bit_places(0x2322212003020100ull), bits.raw())) & 0x01010101u;
+}
+static LW_AI lw_word lw_spread_crumbs(lw_word crumbs) {
+  return lw_word(_mm512_multishift_epi64_epi8(lw_bit_places(0x2624222006040200ull), crumbs.raw())) & 0x03030303u;
+}
+// In 16 bits: byte * power * 256 leaves the wanted fraction in the high byte, and its product with 3 the digit above.
+static LW_AI lw_word lw_trits(lw_word bytes, std::uint32_t place) {
+  const int power = place < 4 ? (int)((0x1B090301u >> (8 * place)) & 255u) : 81;
+  const __m512i three = _mm512_set1_epi16(3);
+  const __m512i even = _mm512_mulhi_epu16(_mm512_mullo_epi16(bytes.raw(), _mm512_set1_epi16((short)(power << 8))), three);
+  const __m512i high = _mm512_and_si512(bytes.raw(), _mm512_set1_epi16((short)0xFF00));
+  const __m512i odd = _mm512_mulhi_epu16(_mm512_mullo_epi16(high, _mm512_set1_epi16((short)power)), three);
+  return _mm512_or_si512(even, _mm512_slli_epi16(odd, 8));
+}
+static LW_AI lw_word lw_sign_index(lw_word index) {
+  return index | (lw_word(_mm512_popcnt_epi32(index.raw())) << 31u) >> 24u;
+}
+static LW_AI lw_word lw_negate(lw_word bytes, lw_word signs) {
+  const __m512i places = _mm512_multishift_epi64_epi8(lw_bit_places(0x2322212003020100ull), signs.raw());
+  const __mmask64 negative = _mm512_test_epi8_mask(places, _mm512_set1_epi8(1));
+  return _mm512_mask_sub_epi8(bytes.raw(), negative, _mm512_setzero_si512(), bytes.raw());
+}
+static LW_AI lw_word lw_table16(lw_word n, std::uint32_t t0, std::uint32_t t1, std::uint32_t t2, std::uint32_t t3) {
+  return _mm512_shuffle_epi8(_mm512_set4_epi32((int)t3, (int)t2, (int)t1, (int)t0), n.raw());
+}
+static LW_AI lw_float lw_half_to_float(lw_word half_bits) {
+  return (V32f)_mm512_cvtph_ps(_mm512_cvtepi32_epi16(half_bits.raw()));
+}
+static LW_AI lw_float lw_ue4m3_halved(lw_word byte) {
+  const lw_word low = byte & 0x7Fu;
+  const __m512i normal = ((low << 20u) + (119u << 23)).raw();
+  const __m512 subnormal = _mm512_mul_ps(_mm512_cvtepi32_ps(low.raw()), _mm512_set1_ps(0.0009765625F));
+  const __mmask16 small = _mm512_cmplt_epu32_mask(low.raw(), _mm512_set1_epi32(8));
+  const __mmask16 kept = _mm512_cmpneq_epu32_mask(byte.raw(), _mm512_set1_epi32(0x7F));
+  return (V32f)_mm512_maskz_mov_epi32(kept, _mm512_mask_mov_epi32(normal, small, _mm512_castps_si512(subnormal)));
+}
+static LW_AI lw_int lw_sign_extend8(lw_word byte) {
+  return _mm512_srai_epi32(_mm512_slli_epi32(byte.raw(), 24), 24);
+}
+static LW_AI lw_word lw_gather(const std::uint32_t* table, lw_word index) {
+  return _mm512_i32gather_epi32(index.raw(), table, 4);
+}
+
+}  // namespace lanewise

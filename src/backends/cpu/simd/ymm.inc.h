@@ -1,0 +1,250 @@
+// Sixteen lanes in two 256-bit registers: AVX2, FMA and F16C, with AVX-VNNI where LW_HAVE_AVXVNNI is 1. Included by the
+// target's own small header, which names LW_TARGET. The rules of avx512.h hold here too.
+#include <immintrin.h>
+
+#include <cstdint>
+
+#define LW_LANES 16
+#define LW_AI inline __attribute__((always_inline))
+
+namespace lanewise::LW_TARGET {
+
+typedef std::uint32_t V32u __attribute__((vector_size(32)));
+typedef std::int32_t V32i __attribute__((vector_size(32)));
+typedef std::uint8_t V8u __attribute__((vector_size(32)));
+typedef float V32f __attribute__((vector_size(32)));
+
+#include "backends/cpu/simd/unroll.inc.h"
+
+struct Word {
+  V32u v[2];
+  LW_AI Word() = default;
+  LW_AI Word(V32u a, V32u b) : v{a, b} {}
+  LW_AI Word(__m256i a, __m256i b) : v{(V32u)a, (V32u)b} {}
+  LW_AI Word(std::uint32_t scalar) : v{(V32u)_mm256_set1_epi32((int)scalar), (V32u)_mm256_set1_epi32((int)scalar)} {}
+  [[nodiscard]] LW_AI __m256i raw(int i) const { return (__m256i)v[i]; }
+};
+struct Int {
+  V32i v[2];
+  LW_AI Int() = default;
+  LW_AI Int(V32i a, V32i b) : v{a, b} {}
+  LW_AI Int(__m256i a, __m256i b) : v{(V32i)a, (V32i)b} {}
+  LW_AI Int(std::int32_t scalar) : v{(V32i)_mm256_set1_epi32(scalar), (V32i)_mm256_set1_epi32(scalar)} {}
+  [[nodiscard]] LW_AI __m256i raw(int i) const { return (__m256i)v[i]; }
+};
+struct Float {
+  V32f v[2];
+  LW_AI Float() = default;
+  LW_AI Float(V32f a, V32f b) : v{a, b} {}
+  LW_AI Float(float scalar) : v{(V32f)_mm256_set1_ps(scalar), (V32f)_mm256_set1_ps(scalar)} {}
+  [[nodiscard]] LW_AI __m256 raw(int i) const { return (__m256)v[i]; }
+};
+
+LW_AI Word operator&(Word a, Word b) { return {a.v[0] & b.v[0], a.v[1] & b.v[1]}; }
+LW_AI Word operator|(Word a, Word b) { return {a.v[0] | b.v[0], a.v[1] | b.v[1]}; }
+LW_AI Word operator^(Word a, Word b) { return {a.v[0] ^ b.v[0], a.v[1] ^ b.v[1]}; }
+LW_AI Word operator~(Word a) { return {~a.v[0], ~a.v[1]}; }
+LW_AI Word operator+(Word a, Word b) { return {a.v[0] + b.v[0], a.v[1] + b.v[1]}; }
+LW_AI Word operator-(Word a, Word b) { return {a.v[0] - b.v[0], a.v[1] - b.v[1]}; }
+LW_AI Word operator*(Word a, Word b) { return {a.v[0] * b.v[0], a.v[1] * b.v[1]}; }
+LW_AI Word operator<<(Word a, std::uint32_t n) { return {a.v[0] << n, a.v[1] << n}; }
+LW_AI Word operator>>(Word a, std::uint32_t n) { return {a.v[0] >> n, a.v[1] >> n}; }
+LW_AI V32i wrap(V32u v) { return (V32i)v; }
+LW_AI V32u bits(V32i v) { return (V32u)v; }
+LW_AI Int operator+(Int a, Int b) { return {wrap(bits(a.v[0]) + bits(b.v[0])), wrap(bits(a.v[1]) + bits(b.v[1]))}; }
+LW_AI Int operator-(Int a, Int b) { return {wrap(bits(a.v[0]) - bits(b.v[0])), wrap(bits(a.v[1]) - bits(b.v[1]))}; }
+LW_AI Int operator*(Int a, Int b) { return {wrap(bits(a.v[0]) * bits(b.v[0])), wrap(bits(a.v[1]) * bits(b.v[1]))}; }
+LW_AI Int operator<<(Int a, std::uint32_t n) { return {wrap(bits(a.v[0]) << n), wrap(bits(a.v[1]) << n)}; }
+LW_AI Float operator+(Float a, Float b) { return {a.v[0] + b.v[0], a.v[1] + b.v[1]}; }
+LW_AI Float operator*(Float a, Float b) { return {a.v[0] * b.v[0], a.v[1] * b.v[1]}; }
+LW_AI Float operator-(Float a) { return {-a.v[0], -a.v[1]}; }
+
+LW_AI Int to_int(Word a) { return {wrap(a.v[0]), wrap(a.v[1])}; }
+LW_AI Float to_float(Int a) { return {(V32f)_mm256_cvtepi32_ps(a.raw(0)), (V32f)_mm256_cvtepi32_ps(a.raw(1))}; }
+/// a * b + c, rounded once; used only where a * b is exact.
+LW_AI Float fused(Float a, Float b, Float c) {
+  return {(V32f)_mm256_fmadd_ps(a.raw(0), b.raw(0), c.raw(0)), (V32f)_mm256_fmadd_ps(a.raw(1), b.raw(1), c.raw(1))};
+}
+LW_AI Float zero_float() { return Float(0.0F); }
+LW_AI Int zero_int() { return Int(0); }
+
+LW_AI Word load_words(const std::uint8_t* at) {
+  return {_mm256_loadu_si256((const __m256i*)at), _mm256_loadu_si256((const __m256i*)(at + 32))};
+}
+/// Sixteen 16-bit or 8-bit fields, widened.
+LW_AI Word load_halves(const std::uint8_t* at) {
+  return {_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i*)at)),
+          _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i*)(at + 16)))};
+}
+LW_AI Word load_bytes(const std::uint8_t* at) {
+  return {_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)at)),
+          _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)(at + 8)))};
+}
+LW_AI Int broadcast(const std::int32_t* at) { return Int(*at); }
+LW_AI Float broadcast(const float* at) { return Float(*at); }
+LW_AI __m256i four_bytes(const std::int8_t* x) { return _mm256_set1_epi32(*(const std::int32_t*)x); }
+
+/// sums[c] += the unsigned codes of `Quads` quads (at most `Most`) * column c of x, whose bytes start at x + 256 * c.
+template <int Quads, int Columns, unsigned Most>
+LW_AI void dot_chunk(const Word* codes, const std::int8_t* x, Int* sums) {
+#if LW_HAVE_AVXVNNI
+  unroll<0, Columns>([&](auto c) __attribute__((always_inline)) {
+    unroll<0, Quads>([&](auto q) __attribute__((always_inline)) {
+      const __m256i row = four_bytes(x + c * 256 + q * 4);
+      sums[c] = {_mm256_dpbusd_avx_epi32(sums[c].raw(0), codes[q].raw(0), row),
+                 _mm256_dpbusd_avx_epi32(sums[c].raw(1), codes[q].raw(1), row)};
+    });
+  });
+#else
+  if constexpr (Most <= 127) {
+    // maddubs saturates its sums of two products at 32767: with codes of at most 127 it can't. As many quads as stay
+    // below that are summed in 16 bits before they are widened.
+    constexpr int safe = 32767 / static_cast<int>(Most * 256);
+    constexpr int run = safe < Quads ? (safe < 1 ? 1 : safe) : Quads;
+    const __m256i ones = _mm256_set1_epi16(1);
+    unroll<0, Columns>([&](auto c) __attribute__((always_inline)) {
+      unroll<0, (Quads + run - 1) / run>([&](auto i) __attribute__((always_inline)) {
+        __m256i low = _mm256_setzero_si256();
+        __m256i high = low;
+        unroll<i * run, (i + 1) * run < Quads ? (i + 1) * run : Quads>([&](auto q) __attribute__((always_inline)) {
+          const __m256i row = four_bytes(x + c * 256 + q * 4);
+          low = _mm256_add_epi16(low, _mm256_maddubs_epi16(codes[q].raw(0), row));
+          high = _mm256_add_epi16(high, _mm256_maddubs_epi16(codes[q].raw(1), row));
+        });
+        sums[c] = sums[c] + Int(_mm256_madd_epi16(low, ones), _mm256_madd_epi16(high, ones));
+      });
+    });
+  } else {
+    // Eight-bit codes: even and odd bytes widened, products of 16 bits.
+    unroll<0, Quads>([&](auto q) __attribute__((always_inline)) {
+      const __m256i mask = _mm256_set1_epi16(255);
+      const __m256i even[2] = {_mm256_and_si256(codes[q].raw(0), mask), _mm256_and_si256(codes[q].raw(1), mask)};
+      const __m256i odd[2] = {_mm256_srli_epi16(codes[q].raw(0), 8), _mm256_srli_epi16(codes[q].raw(1), 8)};
+      unroll<0, Columns>([&](auto c) __attribute__((always_inline)) {
+        const __m256i row = four_bytes(x + c * 256 + q * 4);
+        const __m256i row_odd = _mm256_srai_epi16(row, 8);
+        const __m256i row_even = _mm256_srai_epi16(_mm256_slli_epi16(row, 8), 8);
+        unroll<0, 2>([&](auto h) __attribute__((always_inline)) {
+          const __m256i products =
+              _mm256_add_epi32(_mm256_madd_epi16(even[h], row_even), _mm256_madd_epi16(odd[h], row_odd));
+          sums[c].v[h] = (V32i)_mm256_add_epi32(sums[c].raw(h), products);
+        });
+      });
+    });
+  }
+#endif
+}
+LW_AI void prefetch(const std::uint8_t* at) { asm volatile("prefetcht1 %0" : : "m"(*at)); }
+
+LW_AI __m256 capped_power_half(__m256i exponent) {
+  const __m256i raised = _mm256_max_epi32(_mm256_add_epi32(exponent, _mm256_set1_epi32(127)), _mm256_setzero_si256());
+  const __m256i above = _mm256_cmpgt_epi32(exponent, _mm256_set1_epi32(90));
+  return _mm256_castsi256_ps(_mm256_blendv_epi8(_mm256_slli_epi32(raised, 23), _mm256_set1_epi32(0x7F800000), above));
+}
+/// 2^exponent, +0 below 2^-126, +infinity above 2^90.
+LW_AI Float capped_power(Int exponent) {
+  return {(V32f)capped_power_half(exponent.raw(0)), (V32f)capped_power_half(exponent.raw(1))};
+}
+LW_AI __m256 canonical_half(__m256 a) {
+  const __m256 nan = _mm256_cmp_ps(a, a, _CMP_UNORD_Q);
+  return _mm256_blendv_ps(a, _mm256_castsi256_ps(_mm256_set1_epi32(0x7FC00000)), nan);
+}
+/// Any NaN as 0x7FC00000.
+LW_AI Float canonical(Float a) { return {(V32f)canonical_half(a.raw(0)), (V32f)canonical_half(a.raw(1))}; }
+LW_AI void store(float* at, Float a) {
+  _mm256_storeu_ps(at, a.raw(0));
+  _mm256_storeu_ps(at + 8, a.raw(1));
+}
+
+}  // namespace lanewise::LW_TARGET
+
+#define lw_word ::lanewise::LW_TARGET::Word
+#define lw_int ::lanewise::LW_TARGET::Int
+#define lw_float ::lanewise::LW_TARGET::Float
+#define LW_TO_I32(value) ::lanewise::LW_TARGET::to_int(value)
+
+#define LW_HAVE_BYTES_ADD
+#define LW_HAVE_SPREAD_BITS
+#define LW_HAVE_TRITS
+#define LW_HAVE_SIGN_INDEX
+#define LW_HAVE_NEGATE
+#define LW_HAVE_TABLE16
+#define LW_HAVE_HALF_TO_FLOAT
+#define LW_HAVE_UE4M3_HALVED
+#define LW_HAVE_SIGN_EXTEND8
+#define LW_HAVE_DOT4
+#define LW_GRID(name, index) lw_gather(name, index)
+
+namespace lanewise {
+
+using LW_TARGET::V32f;
+using LW_TARGET::V32i;
+using LW_TARGET::V32u;
+using LW_TARGET::V8u;
+
+static LW_AI lw_word lw_bytes_add(lw_word a, lw_word b) {
+  return {(V32u)((V8u)a.v[0] + (V8u)b.v[0]), (V32u)((V8u)a.v[1] + (V8u)b.v[1])};
+}
+// All ones in byte i where bit i of the low four is set.
+static LW_AI __m256i lw_bit_mask(__m256i nibble) {
+  const __m256i places = _mm256_setr_epi8(0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12, 0, 0, 0, 0, 4, 4, 4, 4, 8, 8,
+                                          8, 8, 12, 12, 12, 12);
+  const __m256i bit = _mm256_set1_epi32(0x08040201);
+  return _mm256_cmpeq_epi8(_mm256_and_si256(_mm256_shuffle_epi8(nibble, places), bit), bit);
+}
+static LW_AI lw_word lw_spread_bits(lw_word nibble) {
+  return lw_word(lw_bit_mask(nibble.raw(0)), lw_bit_mask(nibble.raw(1))) & 0x01010101u;
+}
+static LW_AI __m256i lw_negate_half(__m256i bytes, __m256i signs) {
+  const __m256i mask = lw_bit_mask(signs);
+  return _mm256_sub_epi8(_mm256_xor_si256(bytes, mask), mask);
+}
+static LW_AI lw_word lw_negate(lw_word bytes, lw_word signs) {
+  return {lw_negate_half(bytes.raw(0), signs.raw(0)), lw_negate_half(bytes.raw(1), signs.raw(1))};
+}
+// In 16 bits: byte * power * 256 leaves the wanted fraction in the high byte, and its product with 3 the digit above.
+static LW_AI __m256i lw_trits_half(__m256i bytes, int power) {
+  const __m256i three = _mm256_set1_epi16(3);
+  const __m256i even = _mm256_mulhi_epu16(_mm256_mullo_epi16(bytes, _mm256_set1_epi16((short)(power << 8))), three);
+  const __m256i high = _mm256_and_si256(bytes, _mm256_set1_epi16((short)0xFF00));
+  const __m256i odd = _mm256_mulhi_epu16(_mm256_mullo_epi16(high, _mm256_set1_epi16((short)power)), three);
+  return _mm256_or_si256(even, _mm256_slli_epi16(odd, 8));
+}
+static LW_AI lw_word lw_trits(lw_word bytes, std::uint32_t place) {
+  const int power = place < 4 ? (int)((0x1B090301u >> (8 * place)) & 255u) : 81;
+  return {lw_trits_half(bytes.raw(0), power), lw_trits_half(bytes.raw(1), power)};
+}
+static LW_AI lw_word lw_sign_index(lw_word index) {
+  const lw_word fold = (index ^ (index >> 4u)) & 15u;
+  const __m256i parities = _mm256_set1_epi32(0x6996);
+  const lw_word odd(_mm256_srlv_epi32(parities, fold.raw(0)), _mm256_srlv_epi32(parities, fold.raw(1)));
+  return index | ((odd & 1u) << 7u);
+}
+static LW_AI lw_word lw_table16(lw_word n, std::uint32_t t0, std::uint32_t t1, std::uint32_t t2, std::uint32_t t3) {
+  const __m256i table = _mm256_setr_epi32((int)t0, (int)t1, (int)t2, (int)t3, (int)t0, (int)t1, (int)t2, (int)t3);
+  return {_mm256_shuffle_epi8(table, n.raw(0)), _mm256_shuffle_epi8(table, n.raw(1))};
+}
+static LW_AI lw_float lw_half_to_float(lw_word half_bits) {
+  // The pack works within 128-bit halves: its quarters stand in the order 0, 2, 1, 3.
+  const __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(half_bits.raw(0), half_bits.raw(1)), 0xD8);
+  return {(V32f)_mm256_cvtph_ps(_mm256_castsi256_si128(packed)), (V32f)_mm256_cvtph_ps(_mm256_extracti128_si256(packed, 1))};
+}
+static LW_AI __m256i lw_ue4m3_half(__m256i byte) {
+  const __m256i low = _mm256_and_si256(byte, _mm256_set1_epi32(0x7F));
+  const __m256i normal = _mm256_add_epi32(_mm256_slli_epi32(low, 20), _mm256_set1_epi32(119 << 23));
+  const __m256 subnormal = _mm256_mul_ps(_mm256_cvtepi32_ps(low), _mm256_set1_ps(0.0009765625F));
+  const __m256i small = _mm256_cmpgt_epi32(_mm256_set1_epi32(8), low);
+  const __m256i none = _mm256_cmpeq_epi32(byte, _mm256_set1_epi32(0x7F));
+  return _mm256_andnot_si256(none, _mm256_blendv_epi8(normal, _mm256_castps_si256(subnormal), small));
+}
+static LW_AI lw_float lw_ue4m3_halved(lw_word byte) {
+  return {(V32f)lw_ue4m3_half(byte.raw(0)), (V32f)lw_ue4m3_half(byte.raw(1))};
+}
+static LW_AI lw_int lw_sign_extend8(lw_word byte) {
+  return {_mm256_srai_epi32(_mm256_slli_epi32(byte.raw(0), 24), 24), _mm256_srai_epi32(_mm256_slli_epi32(byte.raw(1), 24), 24)};
+}
+static LW_AI lw_word lw_gather(const std::uint32_t* table, lw_word index) {
+  return {_mm256_i32gather_epi32((const int*)table, index.raw(0), 4), _mm256_i32gather_epi32((const int*)table, index.raw(1), 4)};
+}
+
+}  // namespace lanewise
