@@ -7,6 +7,7 @@
 #include <new>
 #include <string>
 
+#include "arithmetic/columns.h"
 #include "base/checked.h"
 #include "base/float_env.h"
 #include "base/half.h"
@@ -100,8 +101,8 @@ std::int32_t q_limit(Planes planes) {
 }
 
 std::string_view image_name(Image image) {
-  constexpr std::array<std::string_view, 4> names = {
-#define LW_IMAGE(name, content, order) #name,
+  constexpr std::array names = {
+#define LW_IMAGE(name, content, order) std::string_view(#name),
 #include "arithmetic/activations.def"
 #undef LW_IMAGE
   };
@@ -122,7 +123,8 @@ std::int32_t block_exponent(float amax, Planes planes) {
 
 // Where each array of the workspace starts, in order.
 struct Activation::Layout {
-  std::uint64_t x = 0, planes = 0, sums = 0, exponents = 0, powers = 0, poisoned = 0, bytes = 0;
+  std::uint64_t x = 0, planes = 0, sums = 0, exponents = 0, powers = 0, poisoned = 0, columns = 0, columns1 = 0,
+                bytes = 0;
   std::array<std::uint64_t, image_slots> floats{};
   bool fits = true;
 
@@ -135,6 +137,8 @@ struct Activation::Layout {
     place(exponents, tokens, blocks, sizeof(std::int32_t));
     place(powers, tokens, blocks, sizeof(float));
     place(poisoned, tokens, 1, 1);
+    place(columns, 1, blocks, all_column_bytes(tokens, static_cast<std::uint32_t>(count)));
+    place(columns1, tokens, blocks, ColumnOffsets(1, static_cast<std::uint32_t>(count)).bytes);
     for (const FloatRule& rule : float_rules)
       place(floats[slot(rule.image)], tokens, blocks, super_block * sizeof(float));
   }
@@ -204,6 +208,8 @@ Result<std::unique_ptr<Activation>> Activation::create_in(Planes planes, std::ui
   made->exponents_ = reinterpret_cast<std::int32_t*>(base + layout.exponents);
   made->powers_ = reinterpret_cast<float*>(base + layout.powers);
   made->poisoned_ = reinterpret_cast<std::uint8_t*>(base + layout.poisoned);
+  made->columns_ = reinterpret_cast<std::uint8_t*>(base + layout.columns);
+  made->columns1_ = reinterpret_cast<std::uint8_t*>(base + layout.columns1);
   for (const FloatRule& rule : float_rules) {
     made->float_images_[slot(rule.image)] = reinterpret_cast<float*>(base + layout.floats[slot(rule.image)]);
   }
@@ -271,16 +277,38 @@ void Activation::make_floats(Image image) const {
   }
 }
 
-FloatToken Activation::floats(Image image, std::uint64_t token) const {
+template <class Make>
+void Activation::make_once(Image image, Make make) const {
   std::atomic<bool>& made = made_[slot(image)];
-  if (!made.load(std::memory_order_acquire)) {
-    const std::lock_guard lock(making_);
-    if (!made.load(std::memory_order_relaxed)) {
-      make_floats(image);
-      made.store(true, std::memory_order_release);
-    }
-  }
+  if (made.load(std::memory_order_acquire)) return;
+  const std::lock_guard lock(making_);
+  if (made.load(std::memory_order_relaxed)) return;
+  make();
+  made.store(true, std::memory_order_release);
+}
+
+FloatToken Activation::floats(Image image, std::uint64_t token) const {
+  make_once(image, [&] { make_floats(image); });
   return {float_images_[slot(image)] + token * blocks_ * super_block, poisoned_[token] != 0};
+}
+
+const std::uint8_t* Activation::columns(std::uint64_t slice) const {
+  const std::uint64_t slice_bytes = blocks_ * slice_record_bytes(slice_tokens, plane_count(planes_));
+  make_once(Image::columns, [&] {
+    for (std::uint64_t first = 0; first < tokens_; first += slice_tokens) {
+      const auto count = static_cast<std::uint32_t>(std::min(slice_tokens, tokens_ - first));
+      make_columns(*this, first, count, columns_ + first / slice_tokens * slice_bytes);
+    }
+  });
+  return columns_ + slice * slice_bytes;
+}
+
+const std::uint8_t* Activation::column(std::uint64_t token) const {
+  const std::uint64_t token_bytes = blocks_ * slice_record_bytes(1, plane_count(planes_));
+  make_once(Image::columns1, [&] {
+    for (std::uint64_t t = 0; t < tokens_; ++t) make_columns(*this, t, 1, columns1_ + t * token_bytes);
+  });
+  return columns1_ + token * token_bytes;
 }
 
 }  // namespace lanewise

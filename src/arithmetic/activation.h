@@ -115,11 +115,18 @@ class Activation {
   [[nodiscard]] NaturalToken natural(std::uint64_t token) const;
   /// `image` is one whose content is FLOATS. Made at the first request, by one thread, once.
   [[nodiscard]] FloatToken floats(Image image, std::uint64_t token) const;
+  /// Records of slice `slice` of eight tokens (arithmetic/columns.h). Made like floats().
+  [[nodiscard]] const std::uint8_t* columns(std::uint64_t slice) const;
+  /// Records of one token in a slice of its own, for kernels that take tokens singly.
+  [[nodiscard]] const std::uint8_t* column(std::uint64_t token) const;
+  [[nodiscard]] bool is_poisoned(std::uint64_t token) const { return poisoned_[token] != 0; }
 
  private:
   struct Layout;
   Activation(Planes planes, std::uint64_t max_tokens, std::uint64_t cols);
   void make_floats(Image image) const;
+  template <class Make>
+  void make_once(Image image, Make make) const;
 
   Planes planes_;
   std::uint64_t max_tokens_;
@@ -134,6 +141,9 @@ class Activation {
   std::int32_t* exponents_ = nullptr;
   float* powers_ = nullptr;
   std::uint8_t* poisoned_ = nullptr;
+
+  std::uint8_t* columns_ = nullptr;
+  std::uint8_t* columns1_ = nullptr;
 
   static constexpr std::size_t image_slots = 8;
   std::array<float*, image_slots> float_images_{};

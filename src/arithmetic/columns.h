@@ -18,7 +18,8 @@ namespace lanewise {
 
 inline constexpr std::uint64_t slice_tokens = 8;
 
-/// How a slice of `tokens` (1..8) is batched in `planes` planes: kernels exist for batches of 1 and 4, at x16 also of 2.
+/// How a slice of `tokens` (1..8) is batched in `planes` planes: kernels exist for batches of 1 and 4, at x16 also
+/// of 2.
 constexpr std::uint32_t batch_tokens(std::uint64_t tokens, std::uint32_t planes) {
   return tokens == 1 ? 1 : tokens == 2 && planes == 2 ? 2 : 4;
 }
@@ -38,6 +39,17 @@ struct ColumnOffsets {
         powers(exponents + tokens * 4),
         bytes((powers + tokens * 4 + 63) / 64 * 64) {}
 };
+
+/// Bytes that a slice of `tokens` takes a super-block, and that all slices of `tokens` tokens take.
+constexpr std::uint64_t slice_record_bytes(std::uint64_t tokens, std::uint32_t planes) {
+  return std::uint64_t{slice_batches(tokens, planes)} * ColumnOffsets(batch_tokens(tokens, planes), planes).bytes;
+}
+/// Saturates at 2^64 - 1.
+constexpr std::uint64_t all_column_bytes(std::uint64_t tokens, std::uint32_t planes) {
+  const std::uint64_t rest = tokens % slice_tokens == 0 ? 0 : slice_record_bytes(tokens % slice_tokens, planes);
+  const std::uint64_t full = slice_record_bytes(slice_tokens, planes);
+  return tokens / slice_tokens > (UINT64_MAX - rest) / full ? UINT64_MAX : tokens / slice_tokens * full + rest;
+}
 
 class Activation;
 /// Writes the slice of `tokens` (1..8) tokens from `first` on: x.blocks() * slice_batches() records.

@@ -32,7 +32,12 @@ using CpuLaunch = void (*)(const MatrixView& w, const Activation& x, const Outpu
 
 /// What a device offers, as bits; a kernel's `needs` must all be there. An argument of select(), so that any machine
 /// can ask what another would run.
-enum Capability : std::uint32_t { CAP_NONE = 0 };
+enum Capability : std::uint32_t {
+  CAP_NONE = 0,
+  CAP_AVX2 = 1,     ///< with FMA and F16C
+  CAP_AVXVNNI = 2,  ///< AVX-VNNI
+  CAP_AVX512 = 4,   ///< F, BW, DQ, VL, VNNI, VBMI, BITALG, VPOPCNTDQ
+};
 
 struct KernelDesc {
   std::string_view backend;  ///< "cpu"

@@ -9,7 +9,8 @@
 namespace lanewise {
 namespace {
 
-// Calls visit(packed offset, raw offset of row 0, bytes a row) for every run of bytes that stays together, tile-relative.
+// Calls visit(packed offset, raw offset of row 0, bytes a row) for every run of bytes that stays together,
+// tile-relative.
 template <class Visit>
 void for_each_run(const FormatInfo& info, std::uint64_t cols, Visit visit) {
   const std::uint64_t beside = info.block_bytes % 4;
@@ -23,7 +24,8 @@ void for_each_run(const FormatInfo& info, std::uint64_t cols, Visit visit) {
   for (; block < blocks; block += step) {
     const std::uint64_t count = std::min(step, blocks - block);
     for (std::uint64_t i = 0; i < count; ++i) {
-      for (std::uint64_t w = 0; w < words; ++w, packed += 64) visit(packed, (block + i) * info.block_bytes + lead + 4 * w, 4);
+      for (std::uint64_t w = 0; w < words; ++w, packed += 64)
+        visit(packed, (block + i) * info.block_bytes + lead + 4 * w, 4);
     }
     for (std::uint64_t i = 0; i < count && beside != 0; ++i, packed += 16 * beside) {
       visit(packed, (block + i) * info.block_bytes + beside_at, beside);

@@ -1,7 +1,7 @@
 // The `rows16` layout: rows interleaved by sixteen, so that one vector register holds the same word of sixteen rows.
 //
-// A tile is sixteen rows of K elements, its super-blocks (256 elements; the last may be short) one after the other. Of a
-// super-block, first the blocks' words: [block][bytes / 4][16 rows] 32-bit words; then the bytes of the blocks beside
+// A tile is sixteen rows of K elements, its super-blocks (256 elements; the last may be short) one after the other. Of
+// a super-block, first the blocks' words: [block][bytes / 4][16 rows] 32-bit words; then the bytes of the blocks beside
 // them (bytes % 4 of each, which stand at a block's front or end, wherever its codes leave words unaligned):
 // [block][16 rows][bytes % 4]. Not a bit changes and none is added; rows past the last are zero.
 #pragma once
@@ -22,7 +22,7 @@ std::uint32_t rows16_lead(Format format);
 /// Packs tiles tile_begin .. tile_end-1 of a raw matrix; `out` is the first byte of the whole packed matrix.
 void rows16_pack(const MatrixView& raw, std::uint64_t tile_begin, std::uint64_t tile_end, std::uint8_t* out);
 /// The inverse: rows of the same tiles back to GGUF's bytes; `out` is the first byte of the whole raw matrix.
-void rows16_unpack(const MatrixView& shape, const std::uint8_t* packed, std::uint64_t tile_begin, std::uint64_t tile_end,
-                   std::uint8_t* out);
+void rows16_unpack(const MatrixView& shape, const std::uint8_t* packed, std::uint64_t tile_begin,
+                   std::uint64_t tile_end, std::uint8_t* out);
 
 }  // namespace lanewise

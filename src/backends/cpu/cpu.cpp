@@ -5,10 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <thread>
 
 #include "arithmetic/scalar.h"
+#include "backends/cpu/rows16.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 namespace lanewise {
 namespace {
@@ -20,11 +26,84 @@ constexpr std::array table = {
 #undef LW_KERNEL
 };
 
+// What LANEWISE_ISA may name: what it needs, and what it leaves of a processor's capabilities.
+struct Isa {
+  std::string_view name;
+  std::uint32_t needs;
+  std::uint32_t capabilities;
+};
+constexpr std::array isas = {
+    Isa{"scalar", CAP_NONE, CAP_NONE},
+    Isa{"avx2", CAP_AVX2, CAP_AVX2},
+    Isa{"avxvnni", CAP_AVXVNNI, CAP_AVX2 | CAP_AVXVNNI},
+    Isa{"avx512", CAP_AVX512, CAP_AVX2 | CAP_AVXVNNI | CAP_AVX512},
+};
+
+const Isa* find_isa(std::string_view name) {
+  const auto isa = std::ranges::find(isas, name, &Isa::name);
+  return isa == isas.end() ? nullptr : &*isa;
+}
+
+#if defined(__x86_64__)
+// Capabilities of this processor that its system saves the registers of.
+std::uint32_t detected() {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0) return CAP_NONE;
+  const auto has = [](unsigned word, unsigned bit) { return (word >> bit & 1U) != 0; };
+  const bool fma_f16c = has(c, 12) && has(c, 29);
+  if (!has(c, 27)) return CAP_NONE;  // OSXSAVE
+  unsigned low = 0;
+  unsigned high = 0;
+  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  const bool saves_ymm = (low & 0x6U) == 0x6U;
+  const bool saves_zmm = (low & 0xE6U) == 0xE6U;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return CAP_NONE;
+  std::uint32_t found = CAP_NONE;
+  if (saves_ymm && fma_f16c && has(b, 5)) found |= CAP_AVX2;
+  const bool foundation = has(b, 16) && has(b, 17) && has(b, 30) && has(b, 31);  // F, DQ, BW, VL
+  const bool extensions = has(c, 1) && has(c, 11) && has(c, 12) && has(c, 14);   // VBMI, VNNI, BITALG, VPOPCNTDQ
+  if (saves_zmm && foundation && extensions && (found & CAP_AVX2) != 0) found |= CAP_AVX512;
+  if (__get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && has(a, 4) && (found & CAP_AVX2) != 0) found |= CAP_AVXVNNI;
+  return found;
+}
+#else
+std::uint32_t detected() { return CAP_NONE; }
+#endif
+
 }  // namespace
 
 std::span<const KernelDesc> cpu_kernels() { return table; }
 
-std::uint32_t cpu_capabilities() { return CAP_NONE; }
+std::uint32_t cpu_capabilities() {
+  const char* name = std::getenv("LANEWISE_ISA");
+  const std::uint32_t found = detected();
+  if (name == nullptr) return found;
+  const Isa* isa = find_isa(name);
+  return isa == nullptr ? CAP_NONE : found & isa->capabilities;
+}
+
+Outcome check_cpu_isa() {
+  const char* name = std::getenv("LANEWISE_ISA");
+  if (name == nullptr) return Done{};
+  const Isa* isa = find_isa(name);
+  const std::uint32_t found = detected();
+  std::string offered;
+  for (const Isa& each : isas) {
+    if ((each.needs & ~found) != 0) continue;
+    offered.append(offered.empty() ? "" : ", ").append(each.name);
+  }
+  if (isa == nullptr) {
+    return make_error(LW_ERROR_NOT_FOUND, "LANEWISE_ISA names no instruction set; this processor has: " + offered);
+  }
+  if ((isa->needs & ~found) != 0) {
+    return make_error(LW_ERROR_UNSUPPORTED, "LANEWISE_ISA asks for " + std::string(isa->name) +
+                                                ", which this processor or build lacks; it has: " + offered);
+  }
+  return Done{};
+}
 
 std::string cpu_description() {
   // Not a stream: those take running out of memory for the end of the file.

@@ -11,8 +11,11 @@ namespace lanewise {
 
 /// Rows of kernels.def, best first.
 std::span<const KernelDesc> cpu_kernels();
-/// Capability bits of this processor.
+/// Capability bits of this processor, less those that the environment variable LANEWISE_ISA (scalar, avx2, avxvnni,
+/// avx512) rules out.
 std::uint32_t cpu_capabilities();
+/// An error where LANEWISE_ISA names an instruction set that is unknown or not here.
+Outcome check_cpu_isa();
 /// The processor's name as the system gives it, or its architecture where it gives none.
 std::string cpu_description();
 /// Processors this process may run on.

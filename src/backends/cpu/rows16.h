@@ -5,14 +5,39 @@
 
 namespace lanewise {
 
-/// y of sixteen rows for one slice of tokens: `w` a tile of the rows16 layout, `x` the slice's records (both of `cols`
-/// columns) in `batches` batches, token t's outputs at y + t * stride, also those of the tokens that fill the last
-/// batch. Prefetches `ahead` bytes past what it reads.
-using Rows16Tile = void (*)(const std::uint8_t* w, std::uint64_t cols, const std::uint8_t* x, int batches, float* y,
-                            std::uint64_t stride, std::uint64_t ahead);
+struct MatrixView;
+class Activation;
+struct OutputView;
+
+/// Sixteen rows times one slice of tokens.
+struct Rows16Call {
+  const std::uint8_t* packed;       ///< a tile of the rows16 layout; nullptr: `rows` instead
+  const std::uint8_t* const* rows;  ///< sixteen rows of GGUF's bytes (a row may stand more than once)
+  std::uint64_t cols;
+  const std::uint8_t* x;     ///< the slice's records of the `columns` image
+  int batches;               ///< of the slice
+  float* y;                  ///< token t of row r at y[t * 16 + r]: batches * batch_tokens * 16 values
+  std::uint64_t ahead;       ///< packed: how many bytes past what it reads to prefetch
+  const std::uint8_t* next;  ///< rows: what to prefetch meanwhile, 16 rows' bytes from here on
+};
+using Rows16Tile = void (*)(const Rows16Call& call);
+/// Packs sixteen rows of `cols` columns into their tile.
+using Rows16Pack = void (*)(const std::uint8_t* const* rows, std::uint64_t cols, std::uint8_t* tile);
 
 struct Rows16Kernels {
   Rows16Tile tile[3][3];  ///< by planes - 1 and batch: 1, 2 or 4 tokens
+  Rows16Pack pack;
 };
+
+/// Kernels of kernels.def (see CpuLaunch): on GGUF's rows, transposed as they are read, and on the rows16 layout.
+#define LW_ROWS16_LAUNCHES(target)                                                                                  \
+  void gemv_raw_##target(const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t row_begin,    \
+                         std::uint64_t row_end);                                                                    \
+  void gemv_packed_##target(const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t row_begin, \
+                            std::uint64_t row_end);
+LW_ROWS16_LAUNCHES(avx512)
+LW_ROWS16_LAUNCHES(avxvnni)
+LW_ROWS16_LAUNCHES(avx2)
+#undef LW_ROWS16_LAUNCHES
 
 }  // namespace lanewise

@@ -1,5 +1,5 @@
-// GEMV over the rows16 layout (layout/rows16.h): sixteen rows a step, one a lane, for any format of codes. Compiled once
-// for each target (simd/*.h) and format; the text knows formats by their traits only.
+// GEMV over the rows16 layout (layout/rows16.h): sixteen rows a step, one a lane, for any format of codes. Compiled
+// once for each target (simd/*.h) and format; the text knows formats by their traits only.
 //
 // A tile is walked eighth by eighth, super-block by super-block, in memory order. A quad of sixteen rows is decoded by
 // the format's own decode file, made unsigned by adding `bias`, and multiplied with every token and plane (a column) by
@@ -77,12 +77,12 @@ struct BlockVectors {
   }
 
  private:
-  template <class Where, std::uint32_t I>
+  template <class Where, int I>
   [[nodiscard]] LW_AI Word one() const {
     constexpr LwPart where = Where::at(I);
     return part<where.byte, where.shift, where.mask>();
   }
-  template <class Where, std::uint32_t I>
+  template <class Where, int I>
   [[nodiscard]] LW_AI Word join(Word raw) const {
     constexpr LwPart where = Where::at(I);
     if constexpr (where.mask == 0) {
@@ -91,18 +91,18 @@ struct BlockVectors {
       return raw | (one<Where, I>() << width_before<Where, I>());
     }
   }
-  template <class Where, std::uint32_t I>
+  template <class Where, int I>
   static constexpr std::uint32_t width_before() {
     std::uint32_t width = 0;
-    for (std::uint32_t i = 0; i < I; ++i) width += static_cast<std::uint32_t>(__builtin_popcount(Where::at(i).mask));
+    for (int i = 0; i < I; ++i) width += static_cast<std::uint32_t>(__builtin_popcount(Where::at(i).mask));
     return width;
   }
 };
 
-#define LW_FIELD_AT(role)                                                                    \
-  template <class F, std::uint32_t Index_>                                                   \
-  struct role##_at {                                                                         \
-    static constexpr LwPart at(std::uint32_t i) { return F::role##_part(Index_, i); }        \
+#define LW_FIELD_AT(role)                                                   \
+  template <class F, int Index_>                                            \
+  struct role##_at {                                                        \
+    static constexpr LwPart at(int i) { return F::role##_part(Index_, i); } \
   };
 LW_FIELD_AT(quad)
 LW_FIELD_AT(sc)
@@ -111,15 +111,117 @@ LW_FIELD_AT(d)
 LW_FIELD_AT(m)
 #undef LW_FIELD_AT
 
+/// GGUF's rows to the rows16 layout: a transposition of words, whatever the format.
+template <class F>
+struct Packing {
+  static constexpr std::uint64_t step_bytes = 256 / F::elements * F::bytes * 16;
+  static constexpr std::uint32_t words = F::bytes / 4;
+  static constexpr std::uint32_t beside = F::bytes % 4;
+  static constexpr std::uint32_t beside_at = F::lead != 0 ? 0 : F::bytes - beside;
+  static_assert(words >= 4, "four words are moved at once");
+
+  /// Super-block b of sixteen rows, `blocks` blocks of it.
+  static __attribute__((noinline)) void step(const std::uint8_t* const* rows, std::uint64_t b, int blocks,
+                                             std::uint8_t* out) {
+    std::uint8_t* behind = out + static_cast<std::uint64_t>(blocks) * words * 64;
+    for (int i = 0; i < blocks; ++i, out += words * 64) {
+      const std::uint64_t block = (b * (256 / F::elements) + static_cast<std::uint64_t>(i)) * F::bytes;
+      for (std::uint32_t w = 0; w < words; w += 4) {
+        // The last four words of a block rather than bytes beyond it.
+        const std::uint32_t first = w + 4 <= words ? w : words - 4;
+        Word four[4];
+        load_rows(rows, block + F::lead + 4 * first, four);
+        unroll<0, 4>([&](auto j) __attribute__((always_inline)) { store_words(out + 64 * (first + j), four[j]); });
+      }
+      for (std::uint32_t r = 0; r < 16 && beside != 0; ++r) {
+        __builtin_memcpy(behind, rows[r] + block + beside_at, beside);
+        behind += beside;
+      }
+    }
+  }
+  static void tile(const std::uint8_t* const* rows, std::uint64_t cols, std::uint8_t* out) {
+    for (std::uint64_t b = 0; b * 256 < cols; ++b) {
+      const std::uint64_t left = cols - b * 256;
+      step(rows, b, left >= 256 ? 256 / F::elements : static_cast<int>(left / F::elements), out + b * step_bytes);
+    }
+  }
+};
+
+/// A block of sixteen rows, decoded.
+template <class F>
+struct Decoder {
+  static constexpr int dgroups = F::elements / F::dgroup;
+  static constexpr int groups = F::elements / F::group;
+
+  struct Block {
+    Word codes[F::elements / 4];  ///< unsigned: the format's codes plus its bias
+    Int sub_scales[F::sc_parts != 0 ? groups : 1];
+    Int sub_mins[F::mn_parts != 0 ? groups : 1];
+    Float d[dgroups];
+    Int exponent[dgroups];  ///< of a format with an exponent for d
+    Float m[dgroups];
+  };
+
+  template <int Quad>
+  static LW_AI Word quad(const BlockVectors<F>& block, std::uint64_t ahead) {
+    constexpr Place place = place_of<F>(F::quad_part(Quad, 0));
+    // One prefetch for each line of codes, where it is first read.
+    if constexpr (!place.beside && place.shift == 0) prefetch(block.words + 64 * place.index + ahead);
+    Word p[3] = {0u, 0u, 0u};
+    unroll<0, int(F::quad_parts)>([&](auto i) __attribute__((always_inline)) {
+      constexpr LwPart where = F::quad_part(Quad, i);
+      p[i] = block.template part<where.byte, where.shift, where.mask>();
+    });
+    const Word codes = F::quad(Quad, p[0], p[1], p[2]);
+    if constexpr (F::bias == 0) return codes;
+    return lw_bytes_add(codes, F::bias * 0x01010101u);
+  }
+  template <int Group>
+  static LW_AI Int sub_scale(const BlockVectors<F>& block) {
+    return F::sc(block.template field<sc_at<F, Group>, F::sc_parts>());
+  }
+  template <int Group>
+  static LW_AI Int sub_min(const BlockVectors<F>& block) {
+    return F::mn(block.template field<mn_at<F, Group>, F::mn_parts>());
+  }
+  template <int Dgroup>
+  static LW_AI Word scale_bits(const BlockVectors<F>& block) {
+    return block.template field<d_at<F, Dgroup>, F::d_parts>();
+  }
+  template <int Dgroup>
+  static LW_AI Float min(const BlockVectors<F>& block) {
+    return F::m(block.template field<m_at<F, Dgroup>, F::m_parts>());
+  }
+
+  /// The whole block to memory, which stays in the first cache: one copy of the decoding text serves every kernel.
+  static __attribute__((noinline)) void decode(const BlockVectors<F>& block, std::uint64_t ahead, Block& out) {
+    unroll<0, int(F::elements) / 4>([&](auto q)
+                                        __attribute__((always_inline)) { out.codes[q] = quad<q>(block, ahead); });
+    unroll<0, groups>([&](auto g) __attribute__((always_inline)) {
+      if constexpr (F::sc_parts != 0) out.sub_scales[g] = sub_scale<g>(block);
+      if constexpr (F::mn_parts != 0) out.sub_mins[g] = sub_min<g>(block);
+    });
+    unroll<0, dgroups>([&](auto i) __attribute__((always_inline)) {
+      if constexpr (F::exponent_scale) {
+        out.exponent[i] = F::exponent(scale_bits<i>(block));
+      } else {
+        out.d[i] = F::d(scale_bits<i>(block));
+      }
+      if constexpr (F::has_min) out.m[i] = min<i>(block);
+    });
+  }
+};
+
 /// P planes; tokens in batches of T, each with a record of its own (arithmetic/columns.h); at most `Batches` of them.
 template <class F, int P, int T, int Batches>
 struct Rows16 {
   static constexpr int columns = P * T;
   static constexpr int blocks_a_step = 256 / F::elements;
-  static constexpr int dgroups = F::elements / F::dgroup;      // of a block
-  static constexpr int groups = F::dgroup / F::group;          // of a d-group
-  static constexpr int chunk = F::group < 32 ? F::group : 32;  // elements decoded at once: their quads stay in registers
-  static constexpr int chunks = F::group / chunk;              // of a group
+  static constexpr int dgroups = F::elements / F::dgroup;  // of a block
+  static constexpr int groups = F::dgroup / F::group;      // of a d-group
+  static constexpr int chunk =
+      F::group < 32 ? F::group : 32;               // elements decoded at once: their quads stay in registers
+  static constexpr int chunks = F::group / chunk;  // of a group
   static constexpr int chains = 256 / F::dgroup < 4 ? 256 / F::dgroup : 4;
   static constexpr bool scaled = F::sc_parts != 0;
   // Planes may be joined before the scale where the whole stays below 2^31 and F is the whole, rounded once.
@@ -128,10 +230,6 @@ struct Rows16 {
   static constexpr int mins = P == 3 ? columns : T;
   static constexpr ColumnOffsets at{T, P};
 
-  struct Sums {
-    Int j[Batches][sums];
-    Int m[Batches][F::has_min ? mins : 1];
-  };
   struct State {
     Float a[Batches][T][chains];
   };
@@ -152,25 +250,6 @@ struct Rows16 {
   static LW_AI const std::int32_t* joined_of(const std::uint8_t* x, int token, int k) {
     return chunk == 16 ? reinterpret_cast<const std::int32_t*>(x + at.joined16) + token * 16 + k / 16
                        : reinterpret_cast<const std::int32_t*>(x + at.joined32) + token * 8 + k / 32;
-  }
-
-  /// The unsigned codes of `chunk` elements from quad `First` of the block on.
-  template <int First>
-  static LW_AI void decode(const BlockVectors<F>& block, std::uint64_t ahead, Word* codes) {
-    unroll<0, chunk / 4>([&](auto q) __attribute__((always_inline)) {
-      constexpr int quad = First + q;
-      constexpr LwPart first = F::quad_part(quad, 0);
-      constexpr Place place = place_of<F>(first);
-      // One prefetch for each line of codes, where it is first read.
-      if constexpr (!place.beside && place.shift == 0) prefetch(block.words + 64 * place.index + ahead);
-      Word p[3] = {0u, 0u, 0u};
-      unroll<0, int(F::quad_parts)>([&](auto i) __attribute__((always_inline)) {
-        constexpr LwPart where = F::quad_part(quad, i);
-        p[i] = block.template part<where.byte, where.shift, where.mask>();
-      });
-      codes[q] = F::quad(quad, p[0], p[1], p[2]);
-      if constexpr (F::bias != 0) codes[q] = lw_bytes_add(codes[q], F::bias * 0x01010101u);
-    });
   }
 
   /// Sums of codes * x over one chunk, which starts at element k of the super-block; the bias taken off.
@@ -194,7 +273,8 @@ struct Rows16 {
 
   /// Adds a chunk of group `k / F::group` to one batch's sums: `first` starts them.
   template <bool First>
-  static LW_AI void batch_sums(const Word* codes, const std::uint8_t* record, int k, Int scale, Int min, Int* j, Int* m) {
+  static LW_AI void batch_sums(const Word* codes, const std::uint8_t* record, int k, Int scale, Int min, Int* j,
+                               Int* m) {
     Int s[sums];
     chunk_sums(codes, record, k, s);
     unroll<0, sums>([&](auto c) __attribute__((always_inline)) {
@@ -209,71 +289,85 @@ struct Rows16 {
       });
     }
   }
-  // For batches of four the same text is a function: a copy of its 32 P products for every group of a block would cost
-  // more in instruction fetch and compile time than the call (Q4_K, eight tokens: no difference in time, a third of the
-  // code).
-  static __attribute__((noinline)) void batch_sums_first(const Word* codes, const std::uint8_t* record, int k,
-                                                         const Int* scales, Int* j, Int* m) {
-    batch_sums<true>(codes, record, k, scales[0], scales[1], j, m);
-  }
-  static __attribute__((noinline)) void batch_sums_next(const Word* codes, const std::uint8_t* record, int k,
-                                                        const Int* scales, Int* j, Int* m) {
-    batch_sums<false>(codes, record, k, scales[0], scales[1], j, m);
-  }
-
-  /// The integer sums of a d-group, every batch. `k` is its first element in the super-block.
-  template <int Dgroup>
-  static LW_AI void integer_sums(const BlockVectors<F>& block, const std::uint8_t* x, int k, int batches,
-                                 std::uint64_t ahead, Sums& total) {
-    unroll<0, groups * chunks>([&](auto i) __attribute__((always_inline)) {
-      constexpr int group = Dgroup * groups + i / chunks;
-      constexpr bool first = i == 0;
-      Word codes[chunk / 4];
-      decode<Dgroup*(F::dgroup / 4) + i * (chunk / 4)>(block, ahead, codes);
-      Int scales[2] = {1, 1};
-      if constexpr (scaled) scales[0] = F::sc(block.template field<sc_at<F, group>, F::sc_parts>());
-      if constexpr (F::mn_parts != 0) scales[1] = F::mn(block.template field<mn_at<F, group>, F::mn_parts>());
-      if constexpr (T < 4) {
-        batch_sums<first>(codes, x, k + i * chunk, scales[0], scales[1], total.j[0], total.m[0]);
+  /// What a d-group adds to a batch's accumulators, its integer sums taken.
+  static LW_AI void finish(const std::uint8_t* record, int v, const Int* j, const Int* m, Float d, Int exponent,
+                           Float min, Float (*a)[chains]) {
+    unroll<0, T>([&](auto t) __attribute__((always_inline)) {
+      const Float value = value_of(j + (joined ? int(t) : t * P));
+      if constexpr (F::exponent_scale) {
+        const Int e = broadcast(reinterpret_cast<const std::int32_t*>(record + at.exponents) + t);
+        a[t][v] = fused(value, capped_power(exponent + e), a[t][v]);
       } else {
-        for (int n = 0; n < batches; ++n) {
-          (first ? batch_sums_first : batch_sums_next)(codes, x + n * at.bytes, k + i * chunk, scales, total.j[n], total.m[n]);
+        const Float power = broadcast(reinterpret_cast<const float*>(record + at.powers) + t);
+        a[t][v] = fused(d * value, power, a[t][v]);
+        if constexpr (F::has_min) {
+          const Int* mt = m + (P == 3 ? t * P : int(t));
+          a[t][v] = fused(min * (P == 3 ? planes_value(mt) : to_float(mt[0])), power, a[t][v]);
         }
       }
     });
   }
 
-  /// A d-group's part of the canonical sum.
-  template <int Dgroup>
-  static LW_AI void dgroup_step(const BlockVectors<F>& block, const std::uint8_t* x, int k, int batches,
-                                std::uint64_t ahead, State& state) {
-    const int v = k / F::dgroup % 4;
-    Sums total;
-    integer_sums<Dgroup>(block, x, k, batches, ahead, total);
-    const Word scale_bits = block.template field<d_at<F, Dgroup>, F::d_parts>();
-    Float d;
-    if constexpr (!F::exponent_scale) d = F::d(scale_bits);
-    Float min;
-    if constexpr (F::has_min) min = F::m(block.template field<m_at<F, Dgroup>, F::m_parts>());
+  /// A block whose elements start at k of the super-block, from memory: for batches of four, and for targets with too
+  /// few registers to hold a chunk of codes beside its sums.
+  static LW_AI void block_from_memory(const BlockVectors<F>& block, const std::uint8_t* x, int k, int batches,
+                                      std::uint64_t ahead, State& state) {
+    typename Decoder<F>::Block decoded;
+    Decoder<F>::decode(block, ahead, decoded);
 #pragma GCC unroll 1
-    for (int n = 0; n < (Batches == 1 ? 1 : batches); ++n) {
-      const std::uint8_t* record = x + n * at.bytes;
-      unroll<0, T>([&](auto t) __attribute__((always_inline)) {
-        const Float value = value_of(&total.j[n][joined ? int(t) : t * P]);
-        Float& a = state.a[n][t][v];
-        if constexpr (F::exponent_scale) {
-          const Int e = broadcast(reinterpret_cast<const std::int32_t*>(record + at.exponents) + t);
-          a = fused(value, capped_power(F::exponent(scale_bits) + e), a);
-        } else {
-          const Float power = broadcast(reinterpret_cast<const float*>(record + at.powers) + t);
-          a = fused(d * value, power, a);
-          if constexpr (F::has_min) {
-            const Int* m = &total.m[n][P == 3 ? t * P : int(t)];
-            a = fused(min * (P == 3 ? planes_value(m) : to_float(m[0])), power, a);
-          }
+    for (int dgroup = 0; dgroup < dgroups; ++dgroup) {
+      const int first = k + dgroup * F::dgroup;
+#pragma GCC unroll 1
+      for (int n = 0; n < (Batches == 1 ? 1 : batches); ++n) {
+        const std::uint8_t* record = x + n * at.bytes;
+        Int j[sums];
+        Int m[mins];
+        unroll<0, sums>([&](auto c) __attribute__((always_inline)) { j[c] = zero_int(); });
+        unroll<0, mins>([&](auto c) __attribute__((always_inline)) { m[c] = zero_int(); });
+#pragma GCC unroll 1
+        for (int i = 0; i < groups * chunks; ++i) {
+          const int group = dgroup * groups + i / chunks;
+          batch_sums<false>(decoded.codes + (dgroup * F::dgroup + i * chunk) / 4, record, first + i * chunk,
+                            decoded.sub_scales[scaled ? group : 0], decoded.sub_mins[F::mn_parts != 0 ? group : 0], j,
+                            m);
         }
-      });
+        finish(record, first / F::dgroup % 4, j, m, decoded.d[dgroup], decoded.exponent[dgroup], decoded.m[dgroup],
+               state.a[n]);
+      }
     }
+  }
+
+  /// The same with every code in registers: one or two tokens.
+  static LW_AI void block_in_registers(const BlockVectors<F>& block, const std::uint8_t* x, int k, std::uint64_t ahead,
+                                       State& state) {
+    unroll<0, dgroups>([&](auto dgroup) __attribute__((always_inline)) {
+      const int first_k = k + dgroup * F::dgroup;
+      Int j[sums];
+      Int m[mins];
+      unroll<0, groups * chunks>([&](auto i) __attribute__((always_inline)) {
+        constexpr int group = dgroup * groups + i / chunks;
+        constexpr int first = (dgroup * F::dgroup + i * chunk) / 4;
+        Word codes[chunk / 4];
+        unroll<0, chunk / 4>([&](auto q) __attribute__((always_inline)) {
+          codes[q] = Decoder<F>::template quad<first + q>(block, ahead);
+        });
+        Int scale = 1;
+        if constexpr (scaled) scale = Decoder<F>::template sub_scale<group>(block);
+        Int min = 1;
+        if constexpr (F::mn_parts != 0) min = Decoder<F>::template sub_min<group>(block);
+        batch_sums<i == 0>(codes, x, first_k + i * chunk, scale, min, j, m);
+      });
+      Float d = 0.0F;
+      Int exponent = 0;
+      if constexpr (F::exponent_scale) {
+        exponent = F::exponent(Decoder<F>::template scale_bits<dgroup>(block));
+      } else {
+        d = F::d(Decoder<F>::template scale_bits<dgroup>(block));
+      }
+      Float min = 0.0F;
+      if constexpr (F::has_min) min = Decoder<F>::template min<dgroup>(block);
+      finish(x, first_k / F::dgroup % 4, j, m, d, exponent, min, state.a[0]);
+    });
   }
 
   /// One super-block of `blocks` blocks (fewer than blocks_a_step only at the end of a row).
@@ -286,17 +380,19 @@ struct Rows16 {
 #pragma GCC unroll 1
     for (int i = 0; i < blocks; ++i) {
       const BlockVectors<F> block{tile + i * words, behind + i * beside};
-      unroll<0, dgroups>([&](auto dgroup) __attribute__((always_inline)) {
-        dgroup_step<dgroup>(block, x, i * static_cast<int>(F::elements) + dgroup * F::dgroup, batches, ahead, state);
-      });
+      const int k = i * static_cast<int>(F::elements);
+      if constexpr (T < 4 && many_registers) {
+        block_in_registers(block, x, k, ahead, state);
+      } else {
+        block_from_memory(block, x, k, batches, ahead, state);
+      }
     }
   }
 
-  /// See Rows16Tile.
-  static void tile(const std::uint8_t* w, std::uint64_t cols, const std::uint8_t* x, int batches, float* y,
-                   std::uint64_t stride, std::uint64_t ahead) {
-    const std::uint64_t steps = (cols + 255) / 256;
-    const std::uint64_t record = static_cast<std::uint64_t>(batches) * at.bytes;
+  static void tile(const Rows16Call& call) {
+    alignas(64) std::uint8_t scratch[Packing<F>::step_bytes];
+    const std::uint64_t steps = (call.cols + 255) / 256;
+    const std::uint64_t record = static_cast<std::uint64_t>(call.batches) * at.bytes;
     Float r[Batches * T][8];
     std::uint64_t b = 0;
     for (std::uint64_t g = 0; g < 8; ++g) {
@@ -305,9 +401,17 @@ struct Rows16 {
         for (int v = 0; v < chains; ++v) state.a[t / T][t % T][v] = zero_float();
       }
       for (const std::uint64_t end = ((g + 1) * steps + 7) / 8; b < end; ++b) {
-        const std::uint64_t left = cols - b * 256;
+        const std::uint64_t left = call.cols - b * 256;
         const int blocks = left >= 256 ? blocks_a_step : static_cast<int>(left / F::elements);
-        super_block(w + b * (256 / F::elements * F::bytes * 16), blocks, x + b * record, batches, ahead, state);
+        const std::uint8_t* step = call.packed + b * Packing<F>::step_bytes;
+        if (call.packed == nullptr) {
+          Packing<F>::step(call.rows, b, blocks, scratch);
+          for (std::uint64_t line = 0; line < Packing<F>::step_bytes; line += 64) {
+            prefetch(call.next + b * Packing<F>::step_bytes + line);
+          }
+          step = scratch;
+        }
+        super_block(step, blocks, call.x + b * record, call.batches, call.packed == nullptr ? 0 : call.ahead, state);
       }
       for (int t = 0; t < Batches * T; ++t) {
         const Float* a = state.a[t / T][t % T];
@@ -316,10 +420,10 @@ struct Rows16 {
         if constexpr (chains == 4) r[t][g] = (a[0] + a[1]) + (a[2] + a[3]);
       }
     }
-    for (int t = 0; t < batches * T; ++t) {
+    for (int t = 0; t < call.batches * T; ++t) {
       const Float low = (r[t][0] + r[t][1]) + (r[t][2] + r[t][3]);
       const Float high = (r[t][4] + r[t][5]) + (r[t][6] + r[t][7]);
-      store(y + static_cast<std::uint64_t>(t) * stride, canonical(low + high + Float(0.0F)));
+      store(call.y + 16 * t, canonical(low + high + Float(0.0F)));
     }
   }
 };
@@ -328,7 +432,8 @@ template <class F>
 constexpr Rows16Kernels rows16_kernels() {
   return {{{Rows16<F, 1, 1, 1>::tile, Rows16<F, 1, 4, 2>::tile, Rows16<F, 1, 4, 2>::tile},
            {Rows16<F, 2, 1, 1>::tile, Rows16<F, 2, 2, 1>::tile, Rows16<F, 2, 4, 2>::tile},
-           {Rows16<F, 3, 1, 1>::tile, Rows16<F, 3, 4, 2>::tile, Rows16<F, 3, 4, 2>::tile}}};
+           {Rows16<F, 3, 1, 1>::tile, Rows16<F, 3, 4, 2>::tile, Rows16<F, 3, 4, 2>::tile}},
+          Packing<F>::tile};
 }
 
 }  // namespace lanewise::LW_TARGET

@@ -1,5 +1,5 @@
-// Sixteen lanes on AVX-512 (F, BW, DQ, VL, VNNI, VBMI, BITALG's vpopcntd): one lane a row. The types and primitives that
-// decode files and rows16_kernel.h are compiled for. Only units built with this target's flags include it, and no
+// Sixteen lanes on AVX-512 (F, BW, DQ, VL, VNNI, VBMI, BITALG's vpopcntd): one lane a row. The types and primitives
+// that decode files and rows16_kernel.h are compiled for. Only units built with this target's flags include it, and no
 // template of the standard library may be instantiated in them: the linker could keep this target's copy for everyone.
 #pragma once
 
@@ -17,6 +17,11 @@ typedef std::uint32_t V32u __attribute__((vector_size(64)));
 typedef std::int32_t V32i __attribute__((vector_size(64)));
 typedef std::uint8_t V8u __attribute__((vector_size(64)));
 typedef float V32f __attribute__((vector_size(64)));
+
+#include "backends/cpu/simd/unroll.inc.h"
+
+/// 32 registers hold a chunk of codes beside its sums.
+inline constexpr bool many_registers = true;
 
 struct Word {
   V32u v;
@@ -69,25 +74,42 @@ LW_AI Int zero_int() { return (V32i)_mm512_setzero_si512(); }
 
 LW_AI Word load_words(const std::uint8_t* at) { return _mm512_loadu_si512(at); }
 /// Sixteen 16-bit or 8-bit fields, widened.
-LW_AI Word load_halves(const std::uint8_t* at) {
-  return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i*)at));
-}
+LW_AI Word load_halves(const std::uint8_t* at) { return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i*)at)); }
 LW_AI Word load_bytes(const std::uint8_t* at) { return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i*)at)); }
+/// Words 0 to 3 at byte `at` of sixteen rows, a row a lane: rows j, 4+j, 8+j and 12+j in one register, then 4 x 4 words
+/// transposed within each quarter. The loads insert as they load; only the eight unpacks need the shuffle port.
+LW_AI void load_rows(const std::uint8_t* const* rows, std::uint64_t at, Word* out) {
+  __m512i z[4];
+  unroll<0, 4>([&](auto j) __attribute__((always_inline)) {
+    z[j] = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i*)(rows[j] + at)));
+    z[j] = _mm512_inserti32x4(z[j], _mm_loadu_si128((const __m128i*)(rows[4 + j] + at)), 1);
+    z[j] = _mm512_inserti32x4(z[j], _mm_loadu_si128((const __m128i*)(rows[8 + j] + at)), 2);
+    z[j] = _mm512_inserti32x4(z[j], _mm_loadu_si128((const __m128i*)(rows[12 + j] + at)), 3);
+  });
+  const __m512i t0 = _mm512_unpacklo_epi32(z[0], z[1]);
+  const __m512i t1 = _mm512_unpackhi_epi32(z[0], z[1]);
+  const __m512i t2 = _mm512_unpacklo_epi32(z[2], z[3]);
+  const __m512i t3 = _mm512_unpackhi_epi32(z[2], z[3]);
+  out[0] = _mm512_unpacklo_epi64(t0, t2);
+  out[1] = _mm512_unpackhi_epi64(t0, t2);
+  out[2] = _mm512_unpacklo_epi64(t1, t3);
+  out[3] = _mm512_unpackhi_epi64(t1, t3);
+}
+LW_AI void store_words(std::uint8_t* at, Word a) { _mm512_storeu_si512(at, a.raw()); }
 LW_AI Int broadcast(const std::int32_t* at) { return Int(*at); }
 LW_AI Float broadcast(const float* at) { return Float(*at); }
 
-#include "backends/cpu/simd/unroll.inc.h"
-
-/// sums[c] += the unsigned codes of `Quads` quads (at most `Most`) * column c of x, whose bytes start at x + 256 * c. The
-/// broadcast of four signed bytes is part of the instruction: the compiler would emit one of its own, 3 to 13 % more
-/// cycles from two tokens on. Volatile keeps the products and the prefetches in program order.
+/// sums[c] += the unsigned codes of `Quads` quads (at most `Most`) * column c of x, whose bytes start at x + 256 * c.
+/// The broadcast of four signed bytes is part of the instruction: the compiler would emit one of its own, 3 to 13 %
+/// more cycles from two tokens on. Volatile keeps the products and the prefetches in program order.
 template <int Quads, int Columns, unsigned Most>
 LW_AI void dot_chunk(const Word* codes, const std::int8_t* x, Int* sums) {
   unroll<0, Quads>([&](auto q) __attribute__((always_inline)) {
     unroll<0, Columns>([&](auto c) __attribute__((always_inline)) {
-      asm volatile("vpdpbusd %2%{1to16%}, %1, %0"
-                   : "+v"(sums[c].v)
-                   : "v"(codes[q].v), "m"(*(const std::int32_t*)(x + c * 256 + q * 4)));
+      V32i& sum = sums[c].v;
+      const V32u code = codes[q].v;
+      const auto* four = (const std::int32_t*)(x + c * 256 + q * 4);
+      asm volatile("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(code), "m"(*four));
     });
   });
 }
@@ -95,7 +117,8 @@ LW_AI void prefetch(const std::uint8_t* at) { asm volatile("prefetcht1 %0" : : "
 
 /// 2^exponent, +0 below 2^-126, +infinity above 2^90.
 LW_AI Float capped_power(Int exponent) {
-  const __m512i raised = _mm512_max_epi32(_mm512_add_epi32(exponent.raw(), _mm512_set1_epi32(127)), _mm512_setzero_si512());
+  const __m512i raised =
+      _mm512_max_epi32(_mm512_add_epi32(exponent.raw(), _mm512_set1_epi32(127)), _mm512_setzero_si512());
   const __m512i bits = _mm512_slli_epi32(raised, 23);
   const __mmask16 above = _mm512_cmpgt_epi32_mask(exponent.raw(), _mm512_set1_epi32(90));
   return (V32f)_mm512_mask_mov_epi32(bits, above, _mm512_set1_epi32(0x7F800000));
@@ -124,16 +147,17 @@ LW_AI void store(float* at, Float a) { _mm512_storeu_ps(at, a.raw()); }
 #define LW_HAVE_TABLE16
 #define LW_HAVE_HALF_TO_FLOAT
 #define LW_HAVE_UE4M3_HALVED
+#define LW_HAVE_CODE_TIMES_POWER
 #define LW_HAVE_SIGN_EXTEND8
 #define LW_HAVE_DOT4
 #define LW_GRID(name, index) lw_gather(name, index)
 
 namespace lanewise {
 
-using avx512::V8u;
 using avx512::V32f;
 using avx512::V32i;
 using avx512::V32u;
+using avx512::V8u;
 
 // The compiler folds two such sums with constants into one, so an offset that a format subtracts and a kernel adds
 // again costs nothing.
@@ -149,7 +173,8 @@ static LW_AI lw_word lw_spread_crumbs(lw_word crumbs) {
 static LW_AI lw_word lw_trits(lw_word bytes, std::uint32_t place) {
   const int power = place < 4 ? (int)((0x1B090301u >> (8 * place)) & 255u) : 81;
   const __m512i three = _mm512_set1_epi16(3);
-  const __m512i even = _mm512_mulhi_epu16(_mm512_mullo_epi16(bytes.raw(), _mm512_set1_epi16((short)(power << 8))), three);
+  const __m512i even =
+      _mm512_mulhi_epu16(_mm512_mullo_epi16(bytes.raw(), _mm512_set1_epi16((short)(power << 8))), three);
   const __m512i high = _mm512_and_si512(bytes.raw(), _mm512_set1_epi16((short)0xFF00));
   const __m512i odd = _mm512_mulhi_epu16(_mm512_mullo_epi16(high, _mm512_set1_epi16((short)power)), three);
   return _mm512_or_si512(even, _mm512_slli_epi16(odd, 8));
@@ -176,9 +201,7 @@ static LW_AI lw_float lw_ue4m3_halved(lw_word byte) {
   const __mmask16 kept = _mm512_cmpneq_epu32_mask(byte.raw(), _mm512_set1_epi32(0x7F));
   return (V32f)_mm512_maskz_mov_epi32(kept, _mm512_mask_mov_epi32(normal, small, _mm512_castps_si512(subnormal)));
 }
-static LW_AI lw_int lw_sign_extend8(lw_word byte) {
-  return _mm512_srai_epi32(_mm512_slli_epi32(byte.raw(), 24), 24);
-}
+static LW_AI lw_int lw_sign_extend8(lw_word byte) { return _mm512_srai_epi32(_mm512_slli_epi32(byte.raw(), 24), 24); }
 static LW_AI lw_word lw_gather(const std::uint32_t* table, lw_word index) {
   return _mm512_i32gather_epi32(index.raw(), table, 4);
 }

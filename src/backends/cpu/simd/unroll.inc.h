@@ -1,5 +1,5 @@
-// Loops over compile-time indices. Included inside each target's namespace, since a template compiled for one target must
-// not be taken for another's.
+// Loops over compile-time indices. Included inside each target's namespace, since a template compiled for one target
+// must not be taken for another's.
 
 template <int N>
 struct Index {

@@ -16,6 +16,8 @@ typedef float V32f __attribute__((vector_size(32)));
 
 #include "backends/cpu/simd/unroll.inc.h"
 
+inline constexpr bool many_registers = false;
+
 struct Word {
   V32u v[2];
   LW_AI Word() = default;
@@ -80,6 +82,29 @@ LW_AI Word load_bytes(const std::uint8_t* at) {
   return {_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)at)),
           _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)(at + 8)))};
 }
+/// Words 0 to 3 at byte `at` of sixteen rows, a row a lane: of each eight, rows j and 4+j in one register, then 4 x 4
+/// words transposed within each half.
+LW_AI void load_rows(const std::uint8_t* const* rows, std::uint64_t at, Word* out) {
+  unroll<0, 2>([&](auto h) __attribute__((always_inline)) {
+    __m256i z[4];
+    unroll<0, 4>([&](auto j) __attribute__((always_inline)) {
+      z[j] = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i*)(rows[8 * h + j] + at)));
+      z[j] = _mm256_inserti128_si256(z[j], _mm_loadu_si128((const __m128i*)(rows[8 * h + 4 + j] + at)), 1);
+    });
+    const __m256i t0 = _mm256_unpacklo_epi32(z[0], z[1]);
+    const __m256i t1 = _mm256_unpackhi_epi32(z[0], z[1]);
+    const __m256i t2 = _mm256_unpacklo_epi32(z[2], z[3]);
+    const __m256i t3 = _mm256_unpackhi_epi32(z[2], z[3]);
+    out[0].v[h] = (V32u)_mm256_unpacklo_epi64(t0, t2);
+    out[1].v[h] = (V32u)_mm256_unpackhi_epi64(t0, t2);
+    out[2].v[h] = (V32u)_mm256_unpacklo_epi64(t1, t3);
+    out[3].v[h] = (V32u)_mm256_unpackhi_epi64(t1, t3);
+  });
+}
+LW_AI void store_words(std::uint8_t* at, Word a) {
+  _mm256_storeu_si256((__m256i*)at, a.raw(0));
+  _mm256_storeu_si256((__m256i*)(at + 32), a.raw(1));
+}
 LW_AI Int broadcast(const std::int32_t* at) { return Int(*at); }
 LW_AI Float broadcast(const float* at) { return Float(*at); }
 LW_AI __m256i four_bytes(const std::int8_t* x) { return _mm256_set1_epi32(*(const std::int32_t*)x); }
@@ -106,11 +131,12 @@ LW_AI void dot_chunk(const Word* codes, const std::int8_t* x, Int* sums) {
       unroll<0, (Quads + run - 1) / run>([&](auto i) __attribute__((always_inline)) {
         __m256i low = _mm256_setzero_si256();
         __m256i high = low;
-        unroll<i * run, (i + 1) * run < Quads ? (i + 1) * run : Quads>([&](auto q) __attribute__((always_inline)) {
-          const __m256i row = four_bytes(x + c * 256 + q * 4);
-          low = _mm256_add_epi16(low, _mm256_maddubs_epi16(codes[q].raw(0), row));
-          high = _mm256_add_epi16(high, _mm256_maddubs_epi16(codes[q].raw(1), row));
-        });
+        unroll < i *run, (i + 1) * run<Quads ? (i + 1) * run : Quads>(
+                                       [&](auto q) __attribute__((always_inline)) {
+                                         const __m256i row = four_bytes(x + c * 256 + q * 4);
+                                         low = _mm256_add_epi16(low, _mm256_maddubs_epi16(codes[q].raw(0), row));
+                                         high = _mm256_add_epi16(high, _mm256_maddubs_epi16(codes[q].raw(1), row));
+                                       });
         sums[c] = sums[c] + Int(_mm256_madd_epi16(low, ones), _mm256_madd_epi16(high, ones));
       });
     });
@@ -171,6 +197,7 @@ LW_AI void store(float* at, Float a) {
 #define LW_HAVE_TABLE16
 #define LW_HAVE_HALF_TO_FLOAT
 #define LW_HAVE_UE4M3_HALVED
+#define LW_HAVE_CODE_TIMES_POWER
 #define LW_HAVE_SIGN_EXTEND8
 #define LW_HAVE_DOT4
 #define LW_GRID(name, index) lw_gather(name, index)
@@ -187,8 +214,8 @@ static LW_AI lw_word lw_bytes_add(lw_word a, lw_word b) {
 }
 // All ones in byte i where bit i of the low four is set.
 static LW_AI __m256i lw_bit_mask(__m256i nibble) {
-  const __m256i places = _mm256_setr_epi8(0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12, 0, 0, 0, 0, 4, 4, 4, 4, 8, 8,
-                                          8, 8, 12, 12, 12, 12);
+  const __m256i places = _mm256_setr_epi8(0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12, 0, 0, 0, 0, 4, 4, 4, 4, 8,
+                                          8, 8, 8, 12, 12, 12, 12);
   const __m256i bit = _mm256_set1_epi32(0x08040201);
   return _mm256_cmpeq_epi8(_mm256_and_si256(_mm256_shuffle_epi8(nibble, places), bit), bit);
 }
@@ -227,7 +254,8 @@ static LW_AI lw_word lw_table16(lw_word n, std::uint32_t t0, std::uint32_t t1, s
 static LW_AI lw_float lw_half_to_float(lw_word half_bits) {
   // The pack works within 128-bit halves: its quarters stand in the order 0, 2, 1, 3.
   const __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(half_bits.raw(0), half_bits.raw(1)), 0xD8);
-  return {(V32f)_mm256_cvtph_ps(_mm256_castsi256_si128(packed)), (V32f)_mm256_cvtph_ps(_mm256_extracti128_si256(packed, 1))};
+  return {(V32f)_mm256_cvtph_ps(_mm256_castsi256_si128(packed)),
+          (V32f)_mm256_cvtph_ps(_mm256_extracti128_si256(packed, 1))};
 }
 static LW_AI __m256i lw_ue4m3_half(__m256i byte) {
   const __m256i low = _mm256_and_si256(byte, _mm256_set1_epi32(0x7F));
@@ -241,10 +269,12 @@ static LW_AI lw_float lw_ue4m3_halved(lw_word byte) {
   return {(V32f)lw_ue4m3_half(byte.raw(0)), (V32f)lw_ue4m3_half(byte.raw(1))};
 }
 static LW_AI lw_int lw_sign_extend8(lw_word byte) {
-  return {_mm256_srai_epi32(_mm256_slli_epi32(byte.raw(0), 24), 24), _mm256_srai_epi32(_mm256_slli_epi32(byte.raw(1), 24), 24)};
+  return {_mm256_srai_epi32(_mm256_slli_epi32(byte.raw(0), 24), 24),
+          _mm256_srai_epi32(_mm256_slli_epi32(byte.raw(1), 24), 24)};
 }
 static LW_AI lw_word lw_gather(const std::uint32_t* table, lw_word index) {
-  return {_mm256_i32gather_epi32((const int*)table, index.raw(0), 4), _mm256_i32gather_epi32((const int*)table, index.raw(1), 4)};
+  return {_mm256_i32gather_epi32((const int*)table, index.raw(0), 4),
+          _mm256_i32gather_epi32((const int*)table, index.raw(1), 4)};
 }
 
 }  // namespace lanewise

@@ -1,0 +1,132 @@
+// Runs the row-interleaved kernels over ranges of rows: the part that needs no instruction set.
+#include "backends/cpu/rows16.h"
+
+#include <algorithm>
+#include <array>
+
+#include "arithmetic/canonical.h"
+#include "arithmetic/columns.h"
+#include "base/float_env.h"
+#include "kernels/kernel.h"
+#include "layout/rows16.h"
+
+namespace lanewise {
+
+#define LW_ROWS16(target, name, NAME) extern const Rows16Kernels rows16_##target##_##name;
+#include "backends/cpu/rows16_units.inc"
+#undef LW_ROWS16
+
+namespace {
+
+// How far ahead of its reads a kernel prefetches: a few tiles' worth of lines in flight. 8 KB was best for Q8_0 and
+// Q4_K (docs/cpu.md); 2 to 32 KB lie within 5 %.
+constexpr std::uint64_t prefetch_ahead = 8192;
+
+enum class Target : std::uint8_t { avx512, avxvnni, avx2 };
+
+const Rows16Kernels* find_rows16(Target target, Format format) {
+#define LW_ROWS16(target_, name, NAME) \
+  if (target == Target::target_ && format == Format::NAME) return &rows16_##target_##_##name;
+#include "backends/cpu/rows16_units.inc"
+#undef LW_ROWS16
+  return nullptr;
+}
+
+// Tokens that one call of a kernel takes together, and where their outputs go.
+struct Slice {
+  const std::uint8_t* x;
+  std::uint32_t tokens;
+  std::uint64_t first_slot;
+};
+
+class Rows {
+ public:
+  Rows(const Rows16Kernels& kernels, const MatrixView& w, const Activation& x, const OutputView& y)
+      : kernels_(kernels), w_(w), x_(x), y_(y), planes_(plane_count(x.planes())) {}
+
+  /// Sixteen rows (fewer at the end) from `row` on, all tokens: weights are read from memory for the first slice only.
+  void tile(Rows16Call call, std::uint64_t row, std::uint64_t begin, std::uint64_t end) const {
+    const std::uint64_t slots = y_.slots == nullptr ? x_.tokens() : y_.slot_count;
+    // Tokens picked singly (experts) have records of their own.
+    const std::uint64_t step = y_.slots == nullptr ? slice_tokens : 1;
+    for (std::uint64_t first = 0; first < slots; first += step) {
+      const auto tokens = static_cast<std::uint32_t>(std::min(step, slots - first));
+      call.x = y_.slots == nullptr ? x_.columns(first / slice_tokens) : x_.column(y_.slot(first).token);
+      const std::uint32_t batch = batch_tokens(tokens, planes_);
+      call.batches = static_cast<int>(slice_batches(tokens, planes_));
+      std::array<float, slice_tokens * rows16_rows> values;
+      call.y = values.data();
+      kernels_.tile[planes_ - 1][batch / 2](call);
+      for (std::uint32_t t = 0; t < tokens; ++t) store(first + t, row, begin, end, values.data() + t * rows16_rows);
+    }
+  }
+
+ private:
+  void store(std::uint64_t slot, std::uint64_t row, std::uint64_t begin, std::uint64_t end, const float* values) const {
+    const OutputSlot where = y_.slot(slot);
+    const bool poisoned = x_.is_poisoned(where.token);
+    for (std::uint64_t r = begin; r < end; ++r) {
+      store_output(y_, where.vector, r, poisoned ? std::bit_cast<float>(canonical_nan) : values[r - row]);
+    }
+  }
+
+  const Rows16Kernels& kernels_;
+  const MatrixView& w_;
+  const Activation& x_;
+  const OutputView& y_;
+  std::uint32_t planes_;
+};
+
+template <Target target>
+void gemv_packed(const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t row_begin,
+                 std::uint64_t row_end) {
+  const FloatEnvironment environment;
+  const Rows16Kernels& kernels = *find_rows16(target, w.format);
+  const Rows rows(kernels, w, x, y);
+  const std::uint64_t tile_bytes = rows16_tile_bytes(w.info(), w.cols);
+  for (std::uint64_t row = row_begin / rows16_rows * rows16_rows; row < row_end; row += rows16_rows) {
+    Rows16Call call{};
+    call.packed = w.data + row / rows16_rows * tile_bytes;
+    call.cols = w.cols;
+    call.ahead = prefetch_ahead;
+    rows.tile(call, row, std::max(row, row_begin), std::min(row + rows16_rows, row_end));
+  }
+}
+
+template <Target target>
+void gemv_raw(const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t row_begin,
+              std::uint64_t row_end) {
+  const FloatEnvironment environment;
+  const Rows16Kernels& kernels = *find_rows16(target, w.format);
+  const Rows rows(kernels, w, x, y);
+  const std::uint64_t stride = w.row_bytes();
+  for (std::uint64_t row = row_begin; row < row_end; row += rows16_rows) {
+    std::array<const std::uint8_t*, rows16_rows> pointers{};
+    for (std::uint64_t r = 0; r < rows16_rows; ++r) pointers[r] = w.data + std::min(row + r, row_end - 1) * stride;
+    Rows16Call call{};
+    call.rows = pointers.data();
+    call.cols = w.cols;
+    // Rows are read side by side from what the last tile fetched in one sequence: sixteen streams at once reach 0.5 of
+    // the read ceiling, one stream 0.66 and more (docs/cpu.md).
+    call.next = w.data + (row + rows16_rows) * stride;
+    rows.tile(call, row, row, std::min(row + rows16_rows, row_end));
+  }
+}
+
+}  // namespace
+
+#define LW_ROWS16_LAUNCHES(target)                                                                              \
+  void gemv_raw_##target(const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t begin,    \
+                         std::uint64_t end) {                                                                   \
+    gemv_raw<Target::target>(w, x, y, begin, end);                                                              \
+  }                                                                                                             \
+  void gemv_packed_##target(const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t begin, \
+                            std::uint64_t end) {                                                                \
+    gemv_packed<Target::target>(w, x, y, begin, end);                                                           \
+  }
+LW_ROWS16_LAUNCHES(avx512)
+LW_ROWS16_LAUNCHES(avxvnni)
+LW_ROWS16_LAUNCHES(avx2)
+#undef LW_ROWS16_LAUNCHES
+
+}  // namespace lanewise
