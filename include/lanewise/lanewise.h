@@ -189,9 +189,13 @@ typedef struct lw_device_options {
   const char* kernel;           /* NULL: the library chooses; otherwise that kernel or an error */
   lw_parallel_for parallel_for; /* not NULL: in place of the library's own threads; at most `threads` tasks a call */
   void* parallel_user;
+  /* "raw" or NULL: matrices are read where they lie, nothing is copied. "rows16": matrices of codes are repacked when
+   * they are made, in memory of the library's own, for the fastest kernels; the bytes they came from are needed no
+   * more. */
+  const char* layout;
 } lw_device_options;
 #define LW_DEVICE_OPTIONS_INIT \
-  { sizeof(lw_device_options), 0, NULL, NULL, NULL, NULL }
+  { sizeof(lw_device_options), 0, NULL, NULL, NULL, NULL, NULL }
 
 /* `options` may be NULL. The names in it are copied. Where the system refuses some of the threads, the device works
  * with fewer: lw_device_query says how many. */

@@ -72,7 +72,6 @@ inline void check(lw_status status, const lw_error& error) {
 
 }  // namespace detail
 
-
 /// x, or what stands behind it: `tokens` vectors, each `stride` elements after the last one.
 struct Input {
   const void* data = nullptr;
@@ -184,6 +183,7 @@ struct DeviceOptions {
   const char* kernel = nullptr;
   lw_parallel_for parallel_for = nullptr;
   void* parallel_user = nullptr;
+  const char* layout = nullptr;  ///< "raw" or "rows16"; nullptr: "raw"
 };
 
 class Device {
@@ -192,8 +192,8 @@ class Device {
   [[nodiscard]] lw_device* get() const noexcept { return handle_.get(); }
 
   static Device open(const DeviceOptions& options, lw_error& error) noexcept {
-    const lw_device_options raw = {sizeof raw,     options.threads,      options.name,
-                                   options.kernel, options.parallel_for, options.parallel_user};
+    const lw_device_options raw = {sizeof raw,           options.threads,       options.name,  options.kernel,
+                                   options.parallel_for, options.parallel_user, options.layout};
     lw_device* made = nullptr;
     lw_device_open(&raw, &made, &error);
     return Device(made);

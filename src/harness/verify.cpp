@@ -12,6 +12,7 @@
 #include "harness/compare.h"
 #include "harness/judge.h"
 #include "harness/rows.h"
+#include "layout/layout.h"
 
 namespace lanewise {
 namespace {
@@ -46,6 +47,7 @@ struct Matrix {
   std::vector<oracle::Exact> exact{};   // [sample][tokens]
   BitCount weights{};
   bool sums_fit = true;
+  MatrixView packed{};  // in the case's layout: `w` itself where that is raw
 
   [[nodiscard]] std::uint64_t chunk() const { return std::max<std::uint64_t>(1, chunk_elements / w.cols); }
   [[nodiscard]] InputView input(std::uint64_t count) const { return {x.data(), problem.input, count, w.cols, w.cols}; }
@@ -121,7 +123,7 @@ Outcome run_window(const Matrix& m, const Plan& plan, RowWork& work, std::uint64
     if (m.options.replacement) {
       m.options.replacement(m.w, *activation, y, begin, end);
     } else {
-      plan.kernel->launch(m.w, *activation, y, begin, end);
+      plan.kernel->launch(m.packed, *activation, y, begin, end);
     }
   });
   if (!done) {
@@ -162,6 +164,22 @@ Outcome make_x(Matrix& m) {
 
 std::span<const std::uint8_t> bytes_of(const MatrixView& w) { return {w.data, w.bytes()}; }
 
+// The matrix in the case's layout, between fences; an error where unpacking it doesn't give the bytes back.
+Outcome pack(Matrix& m, Fenced& memory) {
+  LW_ASSIGN(made, Fenced::create(packed_bytes(m.problem.layout, m.w), Fence::page));
+  memory = std::move(made);
+  const std::uint64_t tiles = pack_units(m.problem.layout, m.w.rows);
+  pack_matrix(m.problem.layout, m.w, 0, tiles, memory.data());
+  std::vector<std::uint8_t> back(m.w.bytes());
+  unpack_matrix(m.problem.layout, m.w, memory.data(), 0, tiles, back.data());
+  if (!std::ranges::equal(back, bytes_of(m.w))) {
+    return make_error(LW_ERROR_INTERNAL, "layout " + std::string(layout_name(m.problem.layout)) +
+                                             " doesn't give the bytes of " + to_string(m.problem) + " back");
+  }
+  m.packed.data = memory.data();
+  return Done{};
+}
+
 Outcome run_windows(const MatrixView& w, const Case& problem, std::span<const std::uint64_t> tokens,
                     const VerifyOptions& options, std::vector<Verdict>& verdicts) {
   const std::uint64_t most = *std::ranges::max_element(tokens);
@@ -193,6 +211,12 @@ Outcome run_windows(const MatrixView& w, const Case& problem, std::span<const st
   const Fingerprint x_before = fingerprint(x_bytes);
   LW_ASSIGN(widest, Activation::create(problem.planes, most, w.cols));
   LW_TRY(widest->set(m.input(most)));
+
+  Fenced packed;
+  m.packed = w;
+  if (problem.layout != Layout::raw) {
+    LW_TRY(pack(m, packed));
+  }
 
   RowWork work(options, w.rows * (1 + tokens.size()) + m.sample.size());
   std::mutex merging;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "formats/matrix_view.h"
+
 namespace lanewise {
 
 enum class Layout : std::uint8_t {
@@ -22,5 +24,22 @@ constexpr std::string_view layout_name(Layout layout) {
   }
   return "?";
 }
+
+/// Float formats hold no codes to be moved: they are read raw only.
+constexpr bool has_layout(Layout layout, const FormatInfo& info) { return layout == Layout::raw || !info.is_float(); }
+
+// Packing, unit by unit, so that threads can share it. A layout is made for has_layout() formats.
+
+/// How many units a matrix of `rows` rows is packed in.
+std::uint64_t pack_units(Layout layout, std::uint64_t rows);
+/// Bytes of the whole packed matrix.
+std::uint64_t packed_bytes(Layout layout, const MatrixView& shape);
+/// Packs units unit_begin .. unit_end-1 of a raw matrix; `out` is the first byte of the whole packed one, 64-byte
+/// aligned for kernels' sake.
+void pack_matrix(Layout layout, const MatrixView& raw, std::uint64_t unit_begin, std::uint64_t unit_end,
+                 std::uint8_t* out);
+/// The inverse: the rows of the same units back to GGUF's bytes.
+void unpack_matrix(Layout layout, const MatrixView& shape, const std::uint8_t* packed, std::uint64_t unit_begin,
+                   std::uint64_t unit_end, std::uint8_t* out);
 
 }  // namespace lanewise

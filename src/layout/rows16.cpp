@@ -35,7 +35,11 @@ void for_each_run(const FormatInfo& info, std::uint64_t cols, Visit visit) {
 
 }  // namespace
 
-std::uint64_t rows16_tiles(std::uint64_t rows) { return ceil_div(rows, rows16_rows); }
+std::uint64_t rows16_units(std::uint64_t rows) { return ceil_div(rows, rows16_rows); }
+
+std::uint64_t rows16_bytes(const MatrixView& shape) {
+  return rows16_units(shape.rows) * rows16_tile_bytes(shape.info(), shape.cols);
+}
 
 std::uint64_t rows16_tile_bytes(const FormatInfo& info, std::uint64_t cols) { return 16 * row_bytes(info, cols); }
 

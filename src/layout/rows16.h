@@ -14,7 +14,9 @@ namespace lanewise {
 
 inline constexpr std::uint64_t rows16_rows = 16;
 
-std::uint64_t rows16_tiles(std::uint64_t rows);
+/// Tiles: what the layout is packed in.
+std::uint64_t rows16_units(std::uint64_t rows);
+std::uint64_t rows16_bytes(const MatrixView& shape);
 /// Bytes of one tile: sixteen rows.
 std::uint64_t rows16_tile_bytes(const FormatInfo& info, std::uint64_t cols);
 /// Bytes of a block that stand before its words (0, or all of bytes % 4).

@@ -18,13 +18,14 @@ constexpr std::uint32_t most_threads = 4096;
 constexpr std::uint32_t parts_a_thread = 4;
 
 // A kernel asked for by name that no format has on this device is an error now, not at the first product.
-Outcome check_kernel(const std::string& name, std::string_view backend, std::uint32_t capabilities) {
+Outcome check_kernel(const std::string& name, std::string_view backend, std::uint32_t capabilities, Layout layout) {
   Outcome nearest =
       make_error(LW_ERROR_NOT_FOUND, "no kernel of device '" + std::string(backend) + "' is called '" + name + "'");
   if (name.empty()) return nearest;  // find_kernel takes it for "any"
   for (const FormatInfo& info : formats()) {
     for (const Planes planes : {Planes::x8, Planes::x16, Planes::x24}) {
-      const Problem problem{info.format, 1, info.block_elements, 1, planes, Layout::raw};
+      const Problem problem{info.format, 1,      info.block_elements,
+                            1,           planes, has_layout(layout, info) ? layout : Layout::raw};
       if (find_kernel(problem, backend, capabilities, name) != nullptr) return Done{};
       if (auto plan = select(problem, backend, capabilities, name); plan.error().code == LW_ERROR_UNSUPPORTED) {
         nearest = std::move(plan).error();
@@ -32,6 +33,14 @@ Outcome check_kernel(const std::string& name, std::string_view backend, std::uin
     }
   }
   return nearest;
+}
+
+Result<Layout> find_layout(std::string_view name) {
+#define LW_LAYOUT(layout, packed) \
+  if (name == #layout) return Layout::layout;
+#include "layout/layouts.def"
+#undef LW_LAYOUT
+  return make_error(LW_ERROR_NOT_FOUND, "no layout '" + std::string(name) + "': raw or rows16");
 }
 
 Outcome open(const lw_device_options& options, lw_device** out) {
@@ -46,10 +55,15 @@ Outcome open(const lw_device_options& options, lw_device** out) {
   device->id = next_id.fetch_add(1, std::memory_order_relaxed);
   device->name = name;
   device->description = cpu_description();
+  LW_TRY(check_cpu_isa());
   device->capabilities = cpu_capabilities();
+  if (options.layout != nullptr) {
+    LW_ASSIGN(layout, find_layout(options.layout));
+    device->layout = layout;
+  }
   if (options.kernel != nullptr) {
     device->kernel = options.kernel;
-    LW_TRY(check_kernel(device->kernel, device->name, device->capabilities));
+    LW_TRY(check_kernel(device->kernel, device->name, device->capabilities, device->layout));
   }
   device->threads = options.threads != 0 ? options.threads : cpu_count();
   device->parallel_for = options.parallel_for;

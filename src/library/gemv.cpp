@@ -35,6 +35,15 @@ Range range_of(std::uint64_t total, std::uint32_t part, std::uint32_t parts) {
   return {begin, begin + each + (part < larger ? 1 : 0)};
 }
 
+// A range moved to where the kernel's tiles end, so that no tile is computed by two parts: both ends move alike, so
+// parts that met still meet.
+Range whole_tiles(const KernelDesc& kernel, Range rows, std::uint64_t total) {
+  const auto up = [&](std::uint64_t row) {
+    return std::min(ceil_div(row, kernel.tile.rows) * kernel.tile.rows, total);
+  };
+  return {up(rows.begin), up(rows.end)};
+}
+
 std::uint32_t count_parts(const lw_device& device, std::uint64_t rows, std::uint64_t bytes, std::uint64_t outputs) {
   const std::uint64_t work = checked_mul(bytes, outputs).value_or(UINT64_MAX);
   const std::uint64_t worth = std::min(rows / least_part_rows, work / least_part_bytes);
@@ -42,7 +51,7 @@ std::uint32_t count_parts(const lw_device& device, std::uint64_t rows, std::uint
 }
 
 Problem problem_of(const lw_matrix& matrix, const Activation& x, std::uint64_t outputs) {
-  return {matrix.view.format, matrix.view.rows, matrix.view.cols, outputs, x.planes(), Layout::raw};
+  return {matrix.view.format, matrix.view.rows, matrix.view.cols, outputs, x.planes(), matrix.layout};
 }
 
 const KernelDesc* kernel_of(const lw_device& device, const lw_matrix& matrix, const Activation& x,
@@ -98,7 +107,7 @@ Result<Output> check_output(const lw_output& y, std::uint64_t rows, std::uint64_
 }
 
 Outcome check_apart(const Output& y, const lw_matrix& matrix) {
-  if (edge::overlap(y.bytes, edge::whole(matrix.view.data, matrix.view.bytes()))) {
+  if (edge::overlap(y.bytes, edge::whole(matrix.view.data, matrix.held_bytes))) {
     return edge::argument_error("y overlaps the weights");
   }
   return Done{};
@@ -113,8 +122,10 @@ struct Product {
 
   [[nodiscard]] bool is_empty() const { return y.bytes.is_empty(); }
   void run(Range rows) const {
-    if (rows.begin == rows.end) return;
-    kernel_of(*device, *matrix, *x, x->tokens())->launch(matrix->view, *x, y.view, rows.begin, rows.end);
+    const KernelDesc& kernel = *kernel_of(*device, *matrix, *x, x->tokens());
+    const Range mine = whole_tiles(kernel, rows, matrix->view.rows);
+    if (mine.begin == mine.end) return;
+    kernel.launch(matrix->view, *x, y.view, mine.begin, mine.end);
   }
 };
 
@@ -169,7 +180,7 @@ Outcome check_outputs_apart(std::span<const lw_matrix* const> matrices, const lw
       if (j < i && edge::overlap(mine, bytes(j))) {
         return edge::argument_error("y " + std::to_string(i) + " overlaps y " + std::to_string(j));
       }
-      if (j != i && edge::overlap(mine, edge::whole(matrices[j]->view.data, matrices[j]->view.bytes()))) {
+      if (j != i && edge::overlap(mine, edge::whole(matrices[j]->view.data, matrices[j]->held_bytes))) {
         return edge::argument_error("y " + std::to_string(i) + " overlaps the weights of matrix " + std::to_string(j));
       }
     }
@@ -296,7 +307,8 @@ lw_status lw_gemv_experts(lw_device* device, uint64_t count, const lw_matrix* co
       void run_expert(std::int32_t expert, std::uint64_t begin, std::uint64_t end) const {
         const lw_matrix& matrix = *matrices[expert];
         const KernelDesc& kernel = *kernel_of(*device, matrix, *x, x->tokens());
-        ids.for_each_batch(expert, begin, end, matrix.view.row_bytes(),
+        const Range rows_here = whole_tiles(kernel, {begin, end}, matrix.view.rows);
+        ids.for_each_batch(expert, rows_here.begin, rows_here.end, matrix.view.row_bytes(),
                            [&](std::span<const OutputSlot> batch, std::uint64_t from, std::uint64_t to) {
                              OutputView mine = y;
                              mine.slots = batch.data();

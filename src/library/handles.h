@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "arithmetic/activation.h"
 #include "backends/cpu/pool.h"
 #include "formats/matrix_view.h"
 #include "gguf/reader.h"
 #include "lanewise/lanewise.h"
+#include "layout/layout.h"
 
 namespace lanewise::edge {
 
@@ -37,6 +39,26 @@ struct PoolDeleter {
   }
 };
 
+/// Memory of a packed matrix, mapped so that the system may back it with huge pages.
+class PackedBytes {
+ public:
+  PackedBytes(std::uint8_t* data, std::uint64_t bytes) : data_(data), bytes_(bytes) {}
+  PackedBytes(PackedBytes&& other) noexcept : data_(other.data_), bytes_(other.bytes_) { other.data_ = nullptr; }
+  PackedBytes& operator=(PackedBytes&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~PackedBytes();
+  /// Null where the system has no such room.
+  static PackedBytes map(std::uint64_t bytes);
+  [[nodiscard]] std::uint8_t* data() const { return data_; }
+
+ private:
+  std::uint8_t* data_;
+  std::uint64_t bytes_;
+};
+
 template <class T>
 [[nodiscard]] bool is_valid(const T* handle) {
   return handle != nullptr && handle->handle.tag == T::kind;
@@ -58,6 +80,7 @@ struct lw_device {
   std::string description;
   std::string kernel;  // empty: chosen
   std::uint32_t capabilities = 0;
+  lanewise::Layout layout = lanewise::Layout::raw;  // that matrices of codes are put into
   std::uint32_t threads = 1;
   lw_parallel_for parallel_for = nullptr;
   void* parallel_user = nullptr;
@@ -72,8 +95,11 @@ struct lw_matrix {
   static constexpr auto kind = lanewise::edge::Tag::matrix;
   lanewise::edge::Handle handle{kind};
   std::uint64_t device_id = 0;
-  lanewise::MatrixView view;
-  std::shared_ptr<const lanewise::gguf::Model> model;  // null: bare bytes
+  lanewise::MatrixView view;  // its data is `packed` where the layout isn't raw
+  lanewise::Layout layout = lanewise::Layout::raw;
+  std::uint64_t held_bytes = 0;  // at view.data
+  lanewise::edge::PackedBytes packed{nullptr, 0};
+  std::shared_ptr<const lanewise::gguf::Model> model;  // null: bare bytes, or packed
 };
 
 struct lw_activation {

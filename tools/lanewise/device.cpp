@@ -11,12 +11,6 @@
 #include "gguf/escape.h"
 
 namespace lanewise::program {
-namespace {
-
-constexpr std::string_view isa_supported = "scalar";
-
-}  // namespace
-
 const std::vector<DeviceEntry>& device_entries() {
   static const std::vector<DeviceEntry> entries{{"cpu", true}, {"cuda", false}, {"vulkan", false}, {"metal", false}};
   return entries;
@@ -39,10 +33,8 @@ void DeviceOptions::declare_kernel(CLI::App& app) {
 }
 
 std::optional<Fault> check_isa() {
-  const char* isa = std::getenv("LANEWISE_ISA");
-  if (isa == nullptr || isa_supported == isa) return std::nullopt;
-  return not_here(make_error(LW_ERROR_UNSUPPORTED, fmt::format("LANEWISE_ISA asks for '{}', and this build has: {}",
-                                                               gguf::escape_for_terminal(isa, 40), isa_supported)));
+  if (auto outcome = check_cpu_isa(); !outcome) return not_here(std::move(outcome).error());
+  return std::nullopt;
 }
 
 std::optional<Fault> check_device(const DeviceOptions& options) {
