@@ -44,7 +44,7 @@ const Isa* find_isa(std::string_view name) {
   return isa == isas.end() ? nullptr : &*isa;
 }
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && LANEWISE_SIMD
 // Capabilities of this processor that its system saves the registers of.
 std::uint32_t detected() {
   unsigned a = 0;
