@@ -5,9 +5,9 @@
 
 namespace lanewise {
 
-/// Sets that state for a scope and restores the caller's at its end (control bits and exception flags alike). Code whose
-/// bits depend on it must stand in a function of its own that the scope calls (`LW_NOINLINE`), or the compiler may move
-/// operations out of the scope.
+/// Sets that state for a scope and restores the caller's at its end (control bits and exception flags alike). Code
+/// whose bits depend on it must stand in a function of its own that the scope calls (`LW_NOINLINE`), or the compiler
+/// may move operations out of the scope.
 class FloatEnvironment {
  public:
   FloatEnvironment();

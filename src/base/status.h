@@ -61,12 +61,12 @@ inline Error make_error(Status code, std::string message, std::uint64_t offset =
 }  // namespace lanewise
 
 /// Returns from the calling function with the error of `expression`, if it has one.
-#define LW_TRY(expression)                                             \
-  do {                                                                 \
+#define LW_TRY(expression)                                                                 \
+  do {                                                                                     \
     if (auto lw_outcome = (expression); !lw_outcome) return std::move(lw_outcome).error(); \
   } while (false)
 /// Declares `name` with the value of `expression`, or returns its error.
-#define LW_ASSIGN(name, expression)                                 \
-  auto name##_result = (expression);                                \
-  if (!name##_result) return std::move(name##_result).error();      \
+#define LW_ASSIGN(name, expression)                            \
+  auto name##_result = (expression);                           \
+  if (!name##_result) return std::move(name##_result).error(); \
   auto& name = *name##_result
