@@ -1,30 +1,7 @@
 # shellcheck shell=bash
 # ./dev tidy [BASE]: clang-tidy on what differs from the commit BASE, or on everything. A header is checked through one
 # source that includes it. LANEWISE_TIDY_SECONDS bounds the time: what was not reached is said.
-
 : "${root:?sourced by ./dev}"
-
-# source_of HEADER: a source that includes it, from the dependencies ninja recorded when the dev preset was built.
-source_of() {
-  ninja -C build/dev -t deps | awk -v header="$root/$1" '
-    /^[^ ].*: #deps/ { source = "" }
-    /^ / { if (source == "") source = $1; if ($1 == header) { print source; exit } }'
-}
-
-tidy_sources() { # tidy_sources BASE
-  local file
-  if [[ -z $1 ]]; then
-    git ls-files -co --exclude-standard -- '*.cpp'
-    return
-  fi
-  { git diff --name-only --diff-filter=d "$1" -- '*.cpp' '*.h' '*.hpp'; git ls-files -o --exclude-standard -- '*.cpp' '*.h' '*.hpp'; } |
-    sort -u | while read -r file; do
-    case $file in
-      *.cpp) echo "$file" ;;
-      *) source_of "$file" ;;
-    esac
-  done | sed "s|^$root/||" | sort -u
-}
 
 # tidy_one FILE: quiet where there is nothing to say.
 tidy_one() {
@@ -35,13 +12,22 @@ tidy_one() {
   fi
 }
 
+tidy_names() { # tidy_names BASE
+  if [[ -n $1 ]]; then
+    git diff --name-only --diff-filter=d "$1" -- '*.cpp' '*.h' '*.hpp'
+    git ls-files -o --exclude-standard -- '*.cpp' '*.h' '*.hpp'
+  else
+    git ls-files -co --exclude-standard -- '*.cpp'
+  fi
+}
+
 tidy() {
   local base=${1:-} seconds=${LANEWISE_TIDY_SECONDS:-0} files=() failed=0 left
-  need clang-tidy-14 git ninja-build
+  need clang-tidy-14 git python3
   [[ -z $base ]] || git rev-parse --quiet --verify "$base^{commit}" >/dev/null || die "tidy: no commit '$base'"
-  build dev
+  configure dev
   # The library first; only what the preset compiles can be checked.
-  mapfile -t files < <(tidy_sources "$base" | while read -r file; do
+  mapfile -t files < <(tidy_names "$base" | python3 -B dev.d/tidy_sources.py "$root" | while read -r file; do
     grep -qF "\"file\": \"$root/$file\"" build/dev/compile_commands.json && echo "$file"
   done | awk '{ print ($0 ~ /^src/ ? 0 : $0 ~ /^(tools|fuzz|examples)/ ? 1 : 2), $0 }' | sort -s -k1,1n | cut -d' ' -f2)
   ((${#files[@]})) || { say "tidy: nothing to check${base:+ since $base}"; return 0; }

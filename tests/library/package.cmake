@@ -1,6 +1,8 @@
-# cmake -DKIND=static|shared -DSOURCE= -DWORK= -DC_COMPILER= -DCXX_COMPILER= -DSANITIZE= -DNM= [-DCACHE=] -P package.cmake
-# Builds and installs the library, moves the installed tree, builds tests/library/outside against it and runs what came
-# out. Any failure ends the script.
+# cmake -DKIND=static|shared -DSOURCE= -DBUILD= -DLIBDIR= -DWORK= -DC_COMPILER= -DCXX_COMPILER= -DSANITIZE= -DNM= [-DCACHE=]
+#   -P package.cmake
+# Installs the library: the archive from BUILD as it is, the shared object from a build of its own (without the SIMD
+# units, which take minutes, unless LANEWISE_FULL is set in the environment). Moves the installed tree, builds
+# tests/library/outside against it and runs what came out. Any failure ends the script.
 cmake_minimum_required(VERSION 3.25)
 
 function(run)
@@ -12,12 +14,9 @@ function(run)
   set(output "${output}" PARENT_SCOPE)
 endfunction()
 
+set(library liblanewise.a)
 if(KIND STREQUAL shared)
-  set(shared ON)
   set(library liblanewise.so)
-else()
-  set(shared OFF)
-  set(library liblanewise.a)
 endif()
 set(compilers -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_CXX_COMPILER=${CXX_COMPILER})
 set(sanitize "")
@@ -25,16 +24,26 @@ if(SANITIZE)
   set(sanitize "-fsanitize=${SANITIZE}")
 endif()
 
+set(simd OFF)
+if(DEFINED ENV{LANEWISE_FULL})
+  set(simd ON)
+endif()
+
 # The build is kept for the next run; the installed trees are not.
 file(REMOVE_RECURSE ${WORK}/first ${WORK}/moved ${WORK}/outside ${WORK}/plain)
-run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build ${compilers} -DBUILD_SHARED_LIBS=${shared} -DLANEWISE_TESTS=OFF
-  -DLANEWISE_PROGRAM=OFF -DLANEWISE_SANITIZE=${SANITIZE} -DCMAKE_CXX_COMPILER_LAUNCHER=${CACHE} -DCMAKE_INSTALL_LIBDIR=lib)
-run(${CMAKE_COMMAND} --build ${WORK}/build --target lanewise)
-run(${CMAKE_COMMAND} --install ${WORK}/build --prefix ${WORK}/first --component lanewise)
+if(KIND STREQUAL shared)
+  set(BUILD ${WORK}/build)
+  set(LIBDIR lib)
+  run(${CMAKE_COMMAND} -S ${SOURCE} -B ${BUILD} ${compilers} -DBUILD_SHARED_LIBS=ON -DLANEWISE_TESTS=OFF
+    -DLANEWISE_PROGRAM=OFF -DLANEWISE_SIMD=${simd} -DLANEWISE_SANITIZE=${SANITIZE} -DCMAKE_CXX_COMPILER_LAUNCHER=${CACHE}
+    -DCMAKE_INSTALL_LIBDIR=lib)
+  run(${CMAKE_COMMAND} --build ${BUILD} --target lanewise)
+endif()
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/first --component lanewise)
 file(RENAME ${WORK}/first ${WORK}/moved)
 set(installed ${WORK}/moved)
-if(NOT EXISTS ${installed}/lib/${library})
-  message(FATAL_ERROR "no ${installed}/lib/${library}")
+if(NOT EXISTS ${installed}/${LIBDIR}/${library})
+  message(FATAL_ERROR "no ${installed}/${LIBDIR}/${library}")
 endif()
 
 # The functions of the header are the symbols of the shared object, no more and no less.
@@ -50,7 +59,7 @@ if(count LESS 30)
   message(FATAL_ERROR "only ${count} functions found in lanewise.h")
 endif()
 if(KIND STREQUAL shared)
-  run(${NM} -D --defined-only ${installed}/lib/${library})
+  run(${NM} -D --defined-only ${installed}/${LIBDIR}/${library})
   string(REGEX MATCHALL "[^\n]+" lines "${output}")
   set(exported "")
   foreach(line IN LISTS lines)
@@ -67,7 +76,7 @@ if(KIND STREQUAL shared)
   endif()
   file(STRINGS ${SOURCE}/include/lanewise/lanewise.h abi REGEX "^#define LW_ABI_VERSION ")
   string(REGEX MATCH "[0-9]+" abi "${abi}")
-  if(NOT EXISTS ${installed}/lib/liblanewise.so.${abi})
+  if(NOT EXISTS ${installed}/${LIBDIR}/liblanewise.so.${abi})
     message(FATAL_ERROR "no liblanewise.so.${abi}")
   endif()
 endif()
@@ -88,8 +97,8 @@ endforeach()
 
 # pkg-config, as a makefile would ask it.
 find_program(pkg_config NAMES pkg-config pkgconf REQUIRED)
-set(ENV{PKG_CONFIG_PATH} ${installed}/lib/pkgconfig)
-set(ENV{LD_LIBRARY_PATH} ${installed}/lib)
+set(ENV{PKG_CONFIG_PATH} ${installed}/${LIBDIR}/pkgconfig)
+set(ENV{LD_LIBRARY_PATH} ${installed}/${LIBDIR})
 run(${pkg_config} --cflags --libs lanewise)
 string(STRIP "${output}" flags)
 separate_arguments(flags UNIX_COMMAND "${flags}")
