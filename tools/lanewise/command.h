@@ -28,6 +28,7 @@ struct Command {
   Job (*setup)(CLI::App& app);
 };
 
+extern const Command bench_command;
 extern const Command completions_command;
 extern const Command dequant_command;
 extern const Command devices_command;

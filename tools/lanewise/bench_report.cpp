@@ -1,0 +1,168 @@
+#include "bench_report.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "backends/cpu/cpu.h"
+
+namespace lanewise::program {
+
+BenchMachine describe_machine(unsigned threads, bool spin) {
+  BenchMachine machine;
+  machine.processor = cpu_description();
+  machine.processors = cpu_count();
+  machine.threads = threads;
+  machine.spin = spin;
+  machine.load = load_average();
+  machine.last_cache = last_cache_bytes();
+  return machine;
+}
+
+void print_machine(Output& out, const BenchMachine& machine) {
+  out.print("{}, {} processors; {} threads that {} between calls\n", machine.processor, machine.processors,
+            machine.threads, machine.spin ? "spin" : "sleep");
+  if (machine.load > 0.3) {
+    out.print("note: the load average is {:.1f}: other work runs here, and these figures carry it\n", machine.load);
+  }
+  if (machine.threads > machine.processors) {
+    out.print("note: more threads than processors: they take turns\n");
+  }
+}
+
+Json to_json(const BenchMachine& machine) {
+  return {{"cpu", machine.processor},      {"processors", machine.processors},
+          {"threads", machine.threads},    {"threads_between_calls", machine.spin ? "spin" : "sleep"},
+          {"load_average", machine.load},  {"last_cache_bytes", machine.last_cache},
+          {"walked_bytes", machine.walked}};
+}
+
+void BenchReport::head(const std::vector<std::string>& notes) {
+  if (lines_) {
+    print_machine(out_, machine_);
+    out_.print("cold: copies of W in {} ({}), read in turn\n", human_bytes(machine_.walked), machine_.walked_why);
+  }
+  for (const std::string& line : notes) note(line);
+  if (!lines_) return;
+  out_.print("\n{:<8} {:>13} {:>3} {:<4} {:<8} {:>10} {:>6} {:>7} {:>7} {:>6} {:>9}\n", "format", "K x rows", "n", "W",
+             "kernel", "us/call", "spread", "GB/s", "ceiling", "to n_1", "image us");
+}
+
+void BenchReport::note(const std::string& line) {
+  notes_.push_back(line);
+  if (lines_) out_.print("note: {}\n", line);
+}
+
+void BenchReport::row(const BenchTime& time) {
+  const Case& c = time.problem;
+  const std::string_view format = format_info(c.format).name;
+  if (lines_) {
+    out_.print("{:<8} {:>13} {:>3} {:<4} {:<8} {:>10.1f} {:>4.0f} % {:>7.2f} {:>5.1f} % {:>6.2f} {:>9.1f}\n", format,
+               fmt::format("{}x{}", c.cols, c.rows), c.tokens, time.hot ? "hot" : "cold", time.kernel, time.median_us,
+               100 * time.spread, time.gbps, 100 * time.fraction, time.over_first, time.image_us);
+    if (verbose_) out_.print("  {}\n", to_string(c));
+  }
+  if (time.fraction > 1) {
+    const std::string warning = fmt::format(
+        "{} {}x{}, {} tokens, {}: {:.1f} % of the ceiling can't be: one of the two was disturbed, or the "
+        "copies fit a cache",
+        format, c.cols, c.rows, c.tokens, time.hot ? "hot" : "cold", 100 * time.fraction);
+    if (lines_) out_.print("warning: {}\n", warning);
+    warnings_.push_back(warning);
+  }
+  if (time.differing != 0 && lines_) {
+    out_.print("WRONG: {} of {} outputs differ from the scalar kernel's: {}\n", time.differing, time.compared,
+               to_string(c));
+  }
+}
+
+void BenchReport::add(const BenchGroupTimes& group) {
+  for (const BenchTime& time : group.times) {
+    row(time);
+    times_.push_back(time);
+    if (!time.hot) best_loop_ = group.best_loop;
+    if (!time.hot) huge_pages_ = group.huge_pages;
+  }
+  if (!group.times.empty() && !group.times.front().hot) {
+    ceilings_.insert(ceilings_.end(), group.ceilings.begin(), group.ceilings.end());
+  }
+  if (group.threads < machine_.threads && threads_ == 0) {
+    note(fmt::format("only {} threads could be had of the {} asked for", group.threads, machine_.threads));
+  }
+  threads_ = group.threads;
+  // Seen at once, also through a pipe; a failure is kept and ends the run.
+  (void)out_.flush();
+}
+
+double BenchReport::ceiling() const { return median(ceilings_); }
+
+void BenchReport::summary() {
+  if (!lines_ || ceilings_.empty()) return;
+  const auto [least, most] = std::ranges::minmax(ceilings_);
+  out_.print("\nceiling: {:.2f} GB/s (median of {} rounds, {:.2f} to {:.2f}; fastest loop at last: {})\n", ceiling(),
+             ceilings_.size(), least, most, best_loop_);
+  if (huge_pages_ >= 0) out_.print("huge pages: {:.0f} % of the copies\n", 100 * huge_pages_);
+  std::uint64_t compared = 0;
+  std::uint64_t differing = 0;
+  for (const BenchTime& time : times_) {
+    compared += time.compared;
+    differing += time.differing;
+  }
+  out_.print("bits: {} outputs compared with the scalar kernel's after timing, {} differ\n", grouped(compared),
+             grouped(differing));
+  out_.text(
+      "ceiling %: median of each round's own ratio; to n_1: the time against the first window's; image us: making\n"
+      "the activation on one thread, not part of us/call\n");
+}
+
+Json BenchReport::json() const {
+  Json cases = Json::array();
+  for (const BenchTime& time : times_) {
+    const Case& c = time.problem;
+    cases.push_back({{"format", format_info(c.format).name},
+                     {"rows", c.rows},
+                     {"cols", c.cols},
+                     {"tokens", c.tokens},
+                     {"device", "cpu"},
+                     {"kernel", c.kernel},
+                     {"layout", layout_name(c.layout)},
+                     {"activation", planes_name(c.planes)},
+                     {"cold", !time.hot},
+                     {"problem", to_string(c)},
+                     {"median_us", time.median_us},
+                     {"spread", time.spread},
+                     {"bytes", time.bytes},
+                     {"gbps", time.gbps},
+                     {"fraction", time.fraction},
+                     {"ceiling_gbps", time.ceiling_gbps},
+                     {"over_first_window", time.over_first},
+                     {"image_us", time.image_us},
+                     {"outputs_compared", time.compared},
+                     {"outputs_differing", time.differing}});
+  }
+  Json machine = to_json(machine_);
+  machine["threads"] = threads_;
+  machine["huge_pages"] = huge_pages_ < 0 ? Json(nullptr) : Json(huge_pages_);
+  Json document;
+  document["library_version"] = lw_version();
+  document["arithmetic_version"] = lw_arithmetic_version();
+  document["machine"] = std::move(machine);
+  document["ceiling_gbps"] = ceilings_.empty() ? Json(nullptr) : Json(ceiling());
+  document["ceiling_loop"] = best_loop_;
+  document["cases"] = std::move(cases);
+  document["notes"] = notes_;
+  document["warnings"] = warnings_;
+  return document;
+}
+
+Exit BenchReport::exit() const {
+  for (const BenchTime& time : times_) {
+    if (time.differing == 0) continue;
+    return Fault{make_error(LW_ERROR_INTERNAL, fmt::format("{} of {} outputs differ from the scalar kernel's: {}",
+                                                           time.differing, time.compared, to_string(time.problem))),
+                 exit_wrong};
+  }
+  return exit_ok;
+}
+
+}  // namespace lanewise::program

@@ -1,0 +1,335 @@
+// bench: how fast products are, beside what this machine can read.
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <set>
+
+#include "backends/cpu/cpu.h"
+#include "bench_model.h"
+#include "bench_pack.h"
+#include "bench_report.h"
+#include "command.h"
+#include "device.h"
+#include "json.h"
+#include "kernels/kernel.h"
+#include "model.h"
+#include "selection.h"
+
+namespace lanewise::program {
+namespace {
+
+struct Options {
+  std::vector<std::string> formats;
+  std::vector<std::string> shapes;
+  std::vector<std::uint64_t> tokens{1, 2, 4, 8};
+  std::string layout;
+  std::string activation = "x16";
+  std::string model;
+  std::string pack;
+  std::string json;
+  unsigned rounds = 7;
+  std::uint64_t bytes = 0;
+  bool hot = false;
+  bool sleep = false;
+  bool verbose = false;
+  DeviceOptions device;
+};
+
+constexpr std::uint64_t most_tokens = 4096;
+constexpr std::uint64_t least_walked = std::uint64_t{1} << 30;
+constexpr std::uint64_t caches_walked = 4;
+const std::vector<std::string> default_formats{"q8_0", "q6_K", "q4_K", "q4_0", "iq2_xxs"};
+constexpr Shape default_shape{14336, 4096};
+
+Result<Shape> parse_shape(const std::string& text) {
+  Shape shape{};
+  const char* end = text.data() + text.size();
+  const auto cols = std::from_chars(text.data(), end, shape.cols);
+  if (cols.ec == std::errc{} && cols.ptr != end && *cols.ptr == 'x') {
+    const auto rows = std::from_chars(cols.ptr + 1, end, shape.rows);
+    if (rows.ec == std::errc{} && rows.ptr == end && shape.cols != 0 && shape.rows != 0) return shape;
+  }
+  return make_error(LW_ERROR_ARGUMENT, fmt::format("'{}' is no shape: K x rows is written 4096x14336",
+                                                   gguf::escape_for_terminal(text, 40)));
+}
+
+class Bench {
+ public:
+  Bench(Context& context, const Options& options, const BenchMachine& machine)
+      : context_(context),
+        options_(options),
+        machine_(machine),
+        report_(context.out, machine_, !context.quiet && options.json != "-", options.verbose),
+        progress_(context.quiet) {}
+
+  Exit run() {
+    LW_TRY(plan());
+    LW_TRY(choose_memory());
+    LW_ASSIGN(memory, WalkedMemory::create(machine_.walked));
+    report_.head(notes_);
+    std::uint64_t done = 0;
+    for (BenchGroup& group : groups_) {
+      progress_.show(done++, groups_.size(), fmt::format("{}", format_info(group.problem.format).name));
+      for (const bool hot : {false, true}) {
+        if (hot && !options_.hot) continue;
+        group.hot = hot;
+        LW_ASSIGN(times, time_group(group, memory));
+        if (stop_asked) return interrupted();
+        progress_.clear();
+        if (hot && machine_.last_cache != 0 && copy_stride(group.problem) > machine_.last_cache) {
+          report_.note(
+              fmt::format("hot: {} are more than the last cache holds", human_bytes(copy_stride(group.problem))));
+        }
+        report_.add(times);
+      }
+      if (context_.out.failed()) break;
+    }
+    return finish();
+  }
+
+ private:
+  Outcome plan() {
+    for (const std::uint64_t tokens : options_.tokens) {
+      if (tokens == 0 || tokens > most_tokens) {
+        return make_error(LW_ERROR_ARGUMENT, fmt::format("--tokens takes 1 to {}, not {}", most_tokens, tokens));
+      }
+    }
+    LW_ASSIGN(planes, parse_planes(options_.activation));
+    base_.planes = planes;
+    base_.fill = Fill::random;
+    base_.kernel = options_.device.kernel;
+    LW_TRY(choose_layout());
+    const bool defaults = options_.formats.empty() && options_.model.empty();
+    LW_ASSIGN(formats, parse_formats(defaults ? default_formats : options_.formats));
+    if (!options_.model.empty()) return plan_model(formats);
+    std::vector<Shape> shapes;
+    for (const std::string& text : options_.shapes) {
+      LW_ASSIGN(shape, parse_shape(text));
+      shapes.push_back(shape);
+    }
+    if (shapes.empty()) shapes.push_back(default_shape);
+    for (const Shape& shape : shapes) {
+      for (const Format format : formats) LW_TRY(add_group(format, shape));
+    }
+    return Done{};
+  }
+
+  // rows16 where nothing is asked for and this processor has kernels for it.
+  Outcome choose_layout() {
+    if (!options_.layout.empty()) {
+      LW_ASSIGN(layout, parse_layout(options_.layout));
+      base_.layout = layout;
+      return Done{};
+    }
+    base_.layout = Layout::rows16;
+    const Problem any{Format::Q8_0, 16, 256, 1, base_.planes, Layout::rows16};
+    if (find_kernel(any, "cpu", cpu_capabilities(), base_.kernel) == nullptr &&
+        base_.kernel.find('.') == std::string::npos) {
+      base_.layout = Layout::raw;
+      notes_.emplace_back("no kernel for layout rows16 can run here: layout raw");
+    }
+    return Done{};
+  }
+
+  Outcome plan_model(const std::vector<Format>& formats) {
+    if (!options_.shapes.empty()) {
+      return make_error(LW_ERROR_ARGUMENT, "--model takes its shapes from the file: leave --shape out");
+    }
+    LW_ASSIGN(model, open_model(options_.model));
+    ModelShapes found = shapes_of(model);
+    notes_.insert(notes_.end(), found.notes.begin(), found.notes.end());
+    for (const ModelShape& shape : found.shapes) {
+      if (!formats.empty() && std::ranges::count(formats, shape.format) == 0) continue;
+      shapes_.push_back(shape);
+      LW_TRY(add_group(shape.format, {shape.rows, shape.cols}));
+    }
+    if (!formats.empty() && shapes_.size() < found.shapes.size()) {
+      notes_.push_back(fmt::format("--format leaves out {} of the model's {} shapes: the projection has the rest alone",
+                                   found.shapes.size() - shapes_.size(), found.shapes.size()));
+    }
+    if (!groups_.empty()) return Done{};
+    return make_error(LW_ERROR_NOT_FOUND,
+                      fmt::format("no matrix of weights in '{}' is what --format asks for", printable(options_.model)));
+  }
+
+  Outcome add_group(Format format, Shape shape) {
+    BenchGroup group;
+    group.problem = base_;
+    group.problem.format = format;
+    group.problem.rows = shape.rows;
+    group.problem.cols = shape.cols;
+    const FormatInfo& info = format_info(format);
+    if (!has_layout(base_.layout, info)) {
+      group.problem.layout = Layout::raw;
+      notes_.push_back(
+          fmt::format("{} is read raw: layout {} holds codes alone", info.name, layout_name(base_.layout)));
+    }
+    group.tokens = options_.tokens;
+    group.rounds = options_.rounds;
+    group.threads = machine_.threads;
+    group.spin = machine_.spin;
+    LW_TRY(check_case(group.problem));
+    const Case& c = group.problem;
+    for (const std::uint64_t tokens : group.tokens) {
+      LW_TRY(select({c.format, c.rows, c.cols, tokens, c.planes, c.layout}, "cpu", cpu_capabilities(), c.kernel));
+    }
+    groups_.push_back(std::move(group));
+    return Done{};
+  }
+
+  Outcome choose_memory() {
+    std::uint64_t largest = 0;
+    for (const BenchGroup& group : groups_) largest = std::max(largest, copy_stride(group.problem));
+    const std::uint64_t available = available_memory();
+    const std::uint64_t wanted = std::max(least_walked, caches_walked * machine_.last_cache);
+    machine_.walked = wanted;
+    machine_.walked_why = machine_.last_cache == 0 ? "the system shows no cache"
+                                                   : fmt::format("last cache {}", human_bytes(machine_.last_cache));
+    if (options_.bytes != 0) {
+      machine_.walked = options_.bytes;
+      machine_.walked_why = "asked for by --bytes";
+      if (machine_.walked < wanted) machine_.walked_why += ", less than is cold for sure";
+    } else if (available != 0 && wanted > available / 4) {
+      machine_.walked = available / 4;
+      machine_.walked_why = "a quarter of the free memory, less than is cold for sure";
+    }
+    if (largest > machine_.walked) {
+      machine_.walked = largest;
+      machine_.walked_why = "one copy of the largest matrix";
+    }
+    if (available != 0 && machine_.walked > available / 2) {
+      return make_error(LW_ERROR_MEMORY, fmt::format("{} to walk are more than half of the {} of memory that is free",
+                                                     human_bytes(machine_.walked), human_bytes(available)));
+    }
+    return Done{};
+  }
+
+  Exit finish() {
+    report_.summary();
+    const std::vector<Projection> projections = project(shapes_, report_.times());
+    const bool text = !context_.quiet && options_.json != "-";
+    if (text && !shapes_.empty()) {
+      context_.out.print("\nprojection: {}\n", projection_leaves_out);
+      for (const Projection& each : projections) {
+        context_.out.print("  windows of {}: {:.1f} ms, {:.1f} tokens/s\n", each.tokens, each.milliseconds,
+                           each.tokens_per_second);
+      }
+    }
+    if (!options_.json.empty()) {
+      Json document = report_.json();
+      if (!shapes_.empty()) document["model"] = model_json(projections);
+      Exit written = write_json(context_, options_.json, document);
+      if (written.fault() != nullptr) return written;
+    }
+    return report_.exit();
+  }
+
+  [[nodiscard]] Json model_json(const std::vector<Projection>& projections) const {
+    Json shapes = Json::array();
+    for (const ModelShape& shape : shapes_) {
+      shapes.push_back({{"format", format_info(shape.format).name},
+                        {"rows", shape.rows},
+                        {"cols", shape.cols},
+                        {"matrices", shape.count},
+                        {"passes", shape.passes}});
+    }
+    Json list = Json::array();
+    for (const Projection& each : projections) {
+      list.push_back(
+          {{"tokens", each.tokens}, {"ms", each.milliseconds}, {"tokens_per_second", each.tokens_per_second}});
+    }
+    return {{"file", options_.model}, {"shapes", shapes}, {"projection", list}, {"leaves_out", projection_leaves_out}};
+  }
+
+  Context& context_;
+  const Options& options_;
+  BenchMachine machine_;
+  BenchReport report_;
+  Progress progress_;
+  Case base_;
+  std::vector<ModelShape> shapes_;
+  std::vector<BenchGroup> groups_;
+  std::vector<std::string> notes_;
+};
+
+Exit pack(Context& context, const Options& options, BenchMachine machine) {
+  if (!options.model.empty() || !options.shapes.empty() || !options.formats.empty()) {
+    return bad_usage("--pack packs every matrix of its model: leave --model, --shape and --format out");
+  }
+  LW_ASSIGN(layout, parse_layout(options.layout.empty() ? "rows16" : options.layout));
+  LW_ASSIGN(model, open_model(options.pack));
+  Crew crew(machine.threads, machine.spin);
+  machine.threads = crew.threads();
+  LW_ASSIGN(times, time_packing(model, layout, crew, options.rounds));
+  if (!context.quiet && options.json != "-") {
+    print_machine(context.out, machine);
+    print(context.out, times, layout_name(layout));
+  }
+  if (!options.json.empty()) {
+    Json document{{"library_version", lw_version()}, {"machine", to_json(machine)}, {"file", options.pack}};
+    document["layout"] = layout_name(layout);
+    document["pack"] = to_json(times);
+    Exit written = write_json(context, options.json, document);
+    if (written.fault() != nullptr) return written;
+  }
+  if (times.wrong.empty()) return exit_ok;
+  return Fault{make_error(LW_ERROR_INTERNAL,
+                          fmt::format("'{}', packed and unpacked, is not the file's bytes", printable(times.wrong))),
+               exit_wrong};
+}
+
+Exit bench(Context& context, const Options& options) {
+  if (auto fault = check_device(options.device)) return *fault;
+  const BenchMachine machine = describe_machine(thread_count(options.device), !options.sleep);
+  if (!options.pack.empty()) return pack(context, options, machine);
+  return Bench(context, options, machine).run();
+}
+
+Job setup(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("--format", options->formats, "Formats (default: q8_0,q6_K,q4_K,q4_0,iq2_xxs)")
+      ->delimiter(',')
+      ->type_name("F,...");
+  app.add_option("--shape", options->shapes, "Shapes (default: 4096x14336)")->delimiter(',')->type_name("KxROWS,...");
+  app.add_option("--tokens", options->tokens, "Windows: tokens in one call (default: 1,2,4,8)")
+      ->delimiter(',')
+      ->type_name("N,...");
+  app.add_option("--layout", options->layout, "Where the bits of W lie (default: rows16, float formats raw)")
+      ->type_name("L");
+  declare_planes(app, &options->activation);
+  options->device.declare_device(app);
+  options->device.declare_threads(app);
+  options->device.declare_kernel(app);
+  app.add_flag("--sleep", options->sleep, "Threads that sleep between calls (the library's) instead of spinning");
+  app.add_flag("--hot", options->hot, "Beside the cold figures, those of one copy of W read over and over");
+  app.add_option("--rounds", options->rounds, "Interleaved rounds that medians are over (default: 7)")
+      ->check(CLI::Range(1u, 1000u))
+      ->type_name("N");
+  app.add_option("--bytes", options->bytes, "Bytes of copies of W (default: four last caches, at least 1 GiB)")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40U))
+      ->type_name("N");
+  auto* model = app.add_option("--model", options->model, "Shapes of this file's weights; ends with a projection")
+                    ->type_name("FILE");
+  app.add_option("--pack", options->pack, "Time putting this file's weights into the layout, against memcpy")
+      ->excludes(model)
+      ->type_name("FILE");
+  app.add_flag("--verbose", options->verbose, "Each case's problem string, for lanewise verify and trace");
+  declare_json(app, &options->json);
+  return [options](Context& context) { return bench(context, *options); };
+}
+
+}  // namespace
+
+const Command bench_command{
+    "bench", "Time products beside what this machine can read",
+    "  lanewise bench                                    five formats at 4096x14336, windows 1,2,4,8\n"
+    "  lanewise bench --format q4_K --shape 2560x640,4096x14336 --tokens 1,8 --threads 2 --json out.json\n"
+    "  lanewise bench --layout raw --format q8_0 --hot   straight off GGUF's rows; in cache too\n"
+    "  lanewise bench --model model.gguf                 a model's shapes, and what they come to in tokens/s\n"
+    "  lanewise bench --pack model.gguf                  what packing costs at load\n"
+    "Cold: each call reads another copy of W. Every round times the ceiling (loops that only load, same bytes, same\n"
+    "threads) and then each case. After timing, outputs are compared with the scalar kernel's; a wrong bit is exit 1.",
+    setup};
+
+}  // namespace lanewise::program
