@@ -24,7 +24,8 @@ constexpr std::uint64_t prefetch_ahead = 8192;
 
 enum class Target : std::uint8_t { avx512, avxvnni, avx2 };
 
-const Rows16Kernels* find_rows16(Target target, Format format) {
+// A build without units has nothing to find.
+const Rows16Kernels* find_rows16([[maybe_unused]] Target target, [[maybe_unused]] Format format) {
 #define LW_ROWS16(target_, name, NAME) \
   if (target == Target::target_ && format == Format::NAME) return &rows16_##target_##_##name;
 #include "backends/cpu/rows16_units.inc"
