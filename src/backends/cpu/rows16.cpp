@@ -72,7 +72,7 @@ class Rows {
   }
 
   const Rows16Kernels& kernels_;
-  const MatrixView& w_;
+  [[maybe_unused]] const MatrixView& w_;  // read by the kernels: unused in a build without them
   const Activation& x_;
   const OutputView& y_;
   std::uint32_t planes_;
