@@ -1,0 +1,141 @@
+// What each target puts in place of a primitive, against the portable text: exhaustive where a lane has at most 16 bits
+// that count, else every byte in every place and random words.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <random>
+#include <string_view>
+#include <vector>
+
+#include "arithmetic/canonical.h"
+#include "backends/cpu/cpu.h"
+#include "formats/primitives.h"
+#include "kernels/overrides.h"
+
+namespace lanewise::test {
+
+#define LW_OVERRIDES(target) extern const Overrides overrides_##target;
+#include "kernels/overrides_units.inc"
+#undef LW_OVERRIDES
+
+namespace {
+
+using Words = std::vector<std::uint32_t>;
+
+struct Target {
+  std::string_view name;
+  const Overrides* overrides;
+};
+const std::vector<Target>& targets() {
+  static const std::vector<Target> all = {
+#define LW_OVERRIDES(target) Target{#target, &overrides_##target},
+#include "kernels/overrides_units.inc"
+#undef LW_OVERRIDES
+  };
+  return all;
+}
+
+// Those whose kernels this processor can run.
+std::vector<Target> able() {
+  std::vector<Target> chosen;
+  for (const Target& target : targets()) {
+    for (const KernelDesc& kernel : cpu_kernels()) {
+      if (kernel.name != target.name) continue;
+      if ((kernel.needs & ~cpu_capabilities()) == 0) chosen.push_back(target);
+      break;
+    }
+  }
+  return chosen;
+}
+
+Words range(std::uint32_t count) {
+  Words words(count);
+  for (std::uint32_t i = 0; i < count; ++i) words[i] = i;
+  return words;
+}
+
+Words samples() {
+  Words words;
+  std::mt19937 random(1);
+  for (std::uint32_t byte = 0; byte < 256; ++byte) {
+    words.push_back(byte * 0x01010101u);
+    for (std::uint32_t at = 0; at < 32; at += 8) {
+      words.push_back(byte << at);
+      words.push_back(~(byte << at));
+    }
+  }
+  for (int i = 0; i < 100'000; ++i) words.push_back(static_cast<std::uint32_t>(random()));
+  return words;
+}
+
+// Sixteen words at a time, each in a lane of its own.
+template <class Got, class Expected>
+void compare(std::string_view what, const Words& words, Got got, Expected expected) {
+  for (std::size_t first = 0; first < words.size(); first += 16) {
+    Lanes in;
+    Lanes out;
+    for (std::size_t i = 0; i < 16; ++i) in[i] = words[(first + i) % words.size()];
+    got(in, out);
+    for (std::size_t i = 0; i < 16; ++i) ASSERT_EQ(out[i], expected(in[i])) << what << " of " << in[i] << " lane " << i;
+  }
+}
+
+bool is_nan(std::uint32_t bits) { return (bits & 0x7FFFFFFFu) > 0x7F800000u; }
+
+TEST(Overrides, AreThePortableText) {
+  if (able().empty()) GTEST_SKIP() << "this processor or build has none of the targets";
+  const Words words = samples();
+  Words others = words;
+  std::ranges::reverse(others);
+  for (const Target& target : able()) {
+    SCOPED_TRACE(target.name);
+    const Overrides& o = *target.overrides;
+    compare("spread_bits", words, o.spread_bits, [](lw_u32 a) { return lw_spread_bits(a); });
+    compare("spread_crumbs", words, o.spread_crumbs, [](lw_u32 a) { return lw_spread_crumbs(a); });
+    for (lw_u32 place = 0; place < 5; ++place) {
+      compare("trits", words, o.trits[place], [place](lw_u32 a) { return lw_trits(a, place); });
+    }
+    compare("sign_index", range(128), o.sign_index, [](lw_u32 a) { return lw_sign_index(a); });
+    Words nibbles = words;
+    for (lw_u32& word : nibbles) word &= 0x0F0F0F0Fu;
+    compare("table16", nibbles, o.table16, [](lw_u32 a) {
+      return lw_table16(a, table16_words[0], table16_words[1], table16_words[2], table16_words[3]);
+    });
+    // The processor's conversion keeps a NaN's payload; a kernel's outputs have the one NaN all the same.
+    const auto one_nan = [](lw_u32 bits) { return is_nan(bits) ? 0x7FC00000u : bits; };
+    compare(
+        "half_to_float", range(65536),
+        [&](const Lanes& in, Lanes& out) {
+          o.half_to_float(in, out);
+          for (std::uint32_t& bits : out) bits = one_nan(bits);
+        },
+        [](lw_u32 a) { return std::bit_cast<lw_u32>(lw_half_to_float(a)); });
+    compare("ue4m3_halved", range(256), o.ue4m3_halved,
+            [](lw_u32 a) { return std::bit_cast<lw_u32>(lw_ue4m3_halved(a)); });
+    compare("sign_extend8", words, o.sign_extend8, [](lw_u32 a) { return static_cast<lw_u32>(lw_sign_extend8(a)); });
+    Words exponents = range(1201);
+    for (lw_u32& word : exponents) word -= 600u;
+    compare("capped_power", exponents, o.capped_power,
+            [](lw_u32 a) { return std::bit_cast<lw_u32>(capped_power(static_cast<lw_i32>(a))); });
+    for (std::size_t first = 0; first + 16 <= words.size(); first += 16) {
+      Lanes a;
+      Lanes b;
+      Lanes sum;
+      Lanes negated;
+      for (std::size_t i = 0; i < 16; ++i) {
+        a[i] = words[first + i];
+        b[i] = others[first + i];
+      }
+      o.bytes_add(a, b, sum);
+      o.negate(a, b, negated);
+      for (std::size_t i = 0; i < 16; ++i) {
+        ASSERT_EQ(sum[i], lw_bytes_add(a[i], b[i])) << "bytes_add of " << a[i] << " and " << b[i];
+        ASSERT_EQ(negated[i], lw_negate(a[i], b[i])) << "negate of " << a[i] << " by " << b[i];
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lanewise::test
