@@ -298,7 +298,7 @@ TEST_F(Commands, DevicesVersionHelpCompletions) {
   const Finished help = run({"--help"});
   EXPECT_EQ(help.code, 0);
   for (const char* command :
-       {"info", "gemv", "dequant", "verify", "digest", "trace", "devices", "synth", "completions"}) {
+       {"info", "gemv", "dequant", "verify", "digest", "trace", "bench", "devices", "synth", "completions"}) {
     EXPECT_NE(help.out.find(std::string("\n  ") + command), std::string::npos) << command;
     const Finished own = run({command, "--help"});
     EXPECT_EQ(own.code, 0);

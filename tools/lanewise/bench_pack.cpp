@@ -184,9 +184,9 @@ Result<PackTimes> time_packing(const gguf::Model& model, Layout layout, Crew& cr
 
 void print(Output& out, const PackTimes& times, std::string_view layout) {
   const auto row = [&](std::string_view what, double seconds, std::uint64_t bytes, double against) {
-    out.print("{:<44} {:>10.1f} {:>8.2f} {:>10}\n", what, seconds * 1e3,
+    out.print("{:<44} {:>10.1f} {:>8.2f}{}\n", what, seconds * 1e3,
               seconds > 0 ? static_cast<double>(bytes) / seconds / 1e9 : 0.0,
-              against > 0 ? fmt::format("{:.2f}", against / seconds) : "");
+              against > 0 ? fmt::format(" {:>10.2f}", against / seconds) : "");
   };
   out.print("{} matrices, {}, into {}: {}\n", times.matrices, human_bytes(times.bytes), layout,
             human_bytes(times.packed_bytes));

@@ -63,10 +63,9 @@ void BenchReport::row(const BenchTime& time) {
     if (verbose_) out_.print("  {}\n", to_string(c));
   }
   if (time.fraction > 1) {
-    const std::string warning = fmt::format(
-        "{} {}x{}, {} tokens, {}: {:.1f} % of the ceiling can't be: one of the two was disturbed, or the "
-        "copies fit a cache",
-        format, c.cols, c.rows, c.tokens, time.hot ? "hot" : "cold", 100 * time.fraction);
+    const std::string warning =
+        fmt::format("{} {}x{}, {} tokens, {}: {:.1f} % of the ceiling: one of the two was disturbed", format, c.cols,
+                    c.rows, c.tokens, time.hot ? "hot" : "cold", 100 * time.fraction);
     if (lines_) out_.print("warning: {}\n", warning);
     warnings_.push_back(warning);
   }
@@ -111,8 +110,8 @@ void BenchReport::summary() {
   out_.print("bits: {} outputs compared with the scalar kernel's after timing, {} differ\n", grouped(compared),
              grouped(differing));
   out_.text(
-      "ceiling %: median of each round's own ratio; to n_1: the time against the first window's; image us: making\n"
-      "the activation on one thread, not part of us/call\n");
+      "ceiling %: median of each round's own ratio; to n_1: the time against the first window's;\n"
+      "image us: making the activation on one thread, not part of us/call\n");
 }
 
 Json BenchReport::json() const {

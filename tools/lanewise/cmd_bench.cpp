@@ -54,6 +54,18 @@ Result<Shape> parse_shape(const std::string& text) {
                                                    gguf::escape_for_terminal(text, 40)));
 }
 
+// Broken at spaces to lines that fit the table's width.
+std::string wrapped(std::string text) {
+  constexpr std::size_t width = 100;
+  for (std::size_t at = 0; text.size() - at > width;) {
+    const std::size_t space = text.rfind(' ', at + width);
+    if (space == std::string::npos || space <= at) break;
+    text[space] = '\n';
+    at = space + 1;
+  }
+  return text;
+}
+
 class Bench {
  public:
   Bench(Context& context, const Options& options, const BenchMachine& machine)
@@ -64,7 +76,10 @@ class Bench {
         progress_(context.quiet) {}
 
   Exit run() {
-    LW_TRY(plan());
+    if (Outcome planned = plan(); !planned) {
+      if (kernel_missing_) return not_here(std::move(planned).error());
+      return std::move(planned).error();
+    }
     LW_TRY(choose_memory());
     LW_ASSIGN(memory, WalkedMemory::create(machine_.walked));
     report_.head(notes_);
@@ -123,9 +138,11 @@ class Bench {
       return Done{};
     }
     base_.layout = Layout::rows16;
-    const Problem any{Format::Q8_0, 16, 256, 1, base_.planes, Layout::rows16};
-    if (find_kernel(any, "cpu", cpu_capabilities(), base_.kernel) == nullptr &&
-        base_.kernel.find('.') == std::string::npos) {
+    const auto runs_in = [&](Layout layout) {
+      return find_kernel({Format::Q8_0, 16, 256, 1, base_.planes, layout}, "cpu", cpu_capabilities(), base_.kernel) !=
+             nullptr;
+    };
+    if (!runs_in(Layout::rows16) && runs_in(Layout::raw)) {
       base_.layout = Layout::raw;
       notes_.emplace_back("no kernel for layout rows16 can run here: layout raw");
     }
@@ -172,7 +189,10 @@ class Bench {
     LW_TRY(check_case(group.problem));
     const Case& c = group.problem;
     for (const std::uint64_t tokens : group.tokens) {
-      LW_TRY(select({c.format, c.rows, c.cols, tokens, c.planes, c.layout}, "cpu", cpu_capabilities(), c.kernel));
+      auto found = select({c.format, c.rows, c.cols, tokens, c.planes, c.layout}, "cpu", cpu_capabilities(), c.kernel);
+      if (found) continue;
+      kernel_missing_ = true;
+      return std::move(found).error();
     }
     groups_.push_back(std::move(group));
     return Done{};
@@ -210,7 +230,7 @@ class Bench {
     const std::vector<Projection> projections = project(shapes_, report_.times());
     const bool text = !context_.quiet && options_.json != "-";
     if (text && !shapes_.empty()) {
-      context_.out.print("\nprojection: {}\n", projection_leaves_out);
+      context_.out.text("\n" + wrapped(fmt::format("projection: {}", projection_leaves_out)) + "\n");
       for (const Projection& each : projections) {
         context_.out.print("  windows of {}: {:.1f} ms, {:.1f} tokens/s\n", each.tokens, each.milliseconds,
                            each.tokens_per_second);
@@ -251,6 +271,7 @@ class Bench {
   std::vector<ModelShape> shapes_;
   std::vector<BenchGroup> groups_;
   std::vector<std::string> notes_;
+  bool kernel_missing_ = false;  // what plan()'s error is about
 };
 
 Exit pack(Context& context, const Options& options, BenchMachine machine) {
