@@ -131,9 +131,9 @@ TEST_F(Failures, DevicesKernelsAndInstructionSets) {
   expect(gemv(x_, {"--kernel", "nosuch"}), unsupported, "nosuch");
   expect({"verify", model_, "--kernel", "nosuch"}, unsupported, "nosuch");
   expect({"trace", "gemv:q4_K:256x3", "--row", "0", "--token", "0", "--kernel", "nosuch"}, unsupported, "nosuch");
-  const Start other_isa{{{"LANEWISE_ISA", "avx2"}}, "", false};
+  const Start other_isa{{{"LANEWISE_ISA", "abacus"}}, "", false};
   for (const auto& words : {gemv(x_), {"verify"}, {"digest", model_}, {"devices"}}) {
-    expect(words, unsupported, "this build has: scalar", other_isa);
+    expect(words, unsupported, "this processor has: scalar", other_isa);
   }
   EXPECT_EQ(directory_.entries(), (std::vector<std::string>{"model.gguf", "x.npy"}));
 }

@@ -1,5 +1,8 @@
 // devices: what this build and machine can compute on.
 
+#include <algorithm>
+
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "backends/cpu/cpu.h"
@@ -26,6 +29,17 @@ std::vector<std::string> cpu_kernel_names() {
   return names;
 }
 
+// A line a kernel, whatever the number of formats it takes; --json has the full names.
+void print_kernels(Context& context) {
+  for (const KernelDesc& kernel : cpu_kernels()) {
+    if ((kernel.needs & ~cpu_capabilities()) != 0) continue;
+    const auto takes =
+        std::ranges::count_if(formats(), [&](const FormatInfo& info) { return accepts(kernel.formats, info); });
+    context.out.print("        {:<8} layout {:<7} {} {} formats\n", kernel.name, layout_name(kernel.layout), takes,
+                      kernel.formats == FormatClass::FLOATS ? "float" : "quantised");
+  }
+}
+
 Exit devices(Context& context, const Options& options) {
   if (auto fault = check_isa()) return *fault;
   const std::vector<std::string> names = cpu_kernel_names();
@@ -35,7 +49,7 @@ Exit devices(Context& context, const Options& options) {
     if (entry.built) {
       device["description"] = cpu_description();
       device["threads"] = cpu_count();
-      device["isa"] = Json::array({"scalar"});
+      device["isa"] = cpu_isas();
       device["kernels"] = names;
     } else {
       device["reason"] = "not in this build";
@@ -49,10 +63,10 @@ Exit devices(Context& context, const Options& options) {
       context.out.print("{:<8}{}\n", device["name"].get<std::string>(), device["reason"].get<std::string>());
       continue;
     }
-    context.out.print("{:<8}{}, {} threads, instruction sets: scalar, {} kernels\n", device["name"].get<std::string>(),
-                      device["description"].get<std::string>(), device["threads"].get<std::uint32_t>(), names.size());
-    if (context.quiet) continue;
-    for (const std::string& name : names) context.out.print("          {}\n", name);
+    context.out.print("{:<8}{}, {} threads, instruction sets: {}\n", device["name"].get<std::string>(),
+                      device["description"].get<std::string>(), device["threads"].get<std::uint32_t>(),
+                      fmt::join(cpu_isas(), ", "));
+    if (!context.quiet) print_kernels(context);
   }
   return exit_ok;
 }

@@ -85,6 +85,15 @@ std::uint32_t cpu_capabilities() {
   return isa == nullptr ? CAP_NONE : found & isa->capabilities;
 }
 
+std::vector<std::string_view> cpu_isas() {
+  const std::uint32_t offered = cpu_capabilities();
+  std::vector<std::string_view> names;
+  for (const Isa& isa : isas) {
+    if ((isa.needs & ~offered) == 0) names.push_back(isa.name);
+  }
+  return names;
+}
+
 Outcome check_cpu_isa() {
   const char* name = std::getenv("LANEWISE_ISA");
   if (name == nullptr) return Done{};

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "kernels/kernel.h"
 
@@ -14,6 +16,8 @@ std::span<const KernelDesc> cpu_kernels();
 /// Capability bits of this processor, less those that the environment variable LANEWISE_ISA (scalar, avx2, avxvnni,
 /// avx512) rules out.
 std::uint32_t cpu_capabilities();
+/// Names of the instruction sets that cpu_capabilities() covers, scalar first.
+std::vector<std::string_view> cpu_isas();
 /// An error where LANEWISE_ISA names an instruction set that is unknown or not here.
 Outcome check_cpu_isa();
 /// The processor's name as the system gives it, or its architecture where it gives none.
