@@ -168,9 +168,10 @@ void make_extreme(std::uint8_t* block, Random& random) {
   } else {
     random_bytes(block, T::info.block_bytes, random);
   }
-  // Codes of zeros alone (two patterns of eight, for E2M1) are seldom: a matrix of such rows shows nothing.
-  if (!T::info.has_min && codes_are_zero<T>(block) && random.below(8) != 0) {
-    std::memset(block, 0x7F, T::info.block_bytes);
+  // Two patterns of eight (0x00, 0x80) are E2M1's two zeros throughout, and small scales add more: seldom, or most
+  // outputs of a matrix of one block a row are zero and its case shows nothing. 0x7F is 12 and -12.
+  if constexpr (T::info.kind == FormatKind::EXP) {
+    if (codes_are_zero<T>(block) && random.below(8) != 0) std::memset(block, 0x7F, T::info.block_bytes);
   }
   // The largest sub-scale, or the smallest: where that is 0, seldom, as such groups add nothing.
   const lw_u32 sc_bits = field_bits(T::sc_parts, Fields<T>::sc(0));
