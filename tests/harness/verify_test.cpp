@@ -84,7 +84,8 @@ TEST(Verify, TheProblemStringOfAVerdictReproducesIt) {
   const Verdict first = verify_case({Format::IQ3_S, 9, 768, 2, Planes::x24, Layout::raw, {}, Fill::spikes, 77, {}});
   const auto problem = parse_case(first.problem);
   ASSERT_TRUE(problem) << problem.error().message;
-  EXPECT_EQ(problem->kernel, "cpu.gemv.iq3_s.raw.x24.scalar");
+  EXPECT_EQ(problem->kernel, first.kernel);
+  EXPECT_TRUE(problem->kernel.starts_with("cpu.gemv.iq3_s.raw.x24.")) << problem->kernel;
   EXPECT_EQ(to_string(verify_case(*problem)), to_string(first));
 }
 
