@@ -1,6 +1,7 @@
 #include "gguf/output_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +23,11 @@ Error write_error(const std::string& path, const char* action, int code) {
 }  // namespace
 
 Result<OutputFile> OutputFile::create(const std::string& path) {
+  // Renamed over a device, a pipe or a folder, the file would take its place.
+  struct stat present = {};
+  if (::stat(path.c_str(), &present) == 0 && !S_ISREG(present.st_mode)) {
+    return make_error(LW_ERROR_IO, "'" + path + "' is there and is no regular file: choose another name");
+  }
   OutputFile out;
   out.path_ = path;
   do {

@@ -273,6 +273,19 @@ TEST(Writer, LeavesNothingBehindUnlessFinished) {
   EXPECT_EQ(writer.begin(folder / "none/m.gguf").error().code, LW_ERROR_IO);
 }
 
+TEST(Writer, ReplacesNothingButFiles) {
+  const Folder folder;
+  std::filesystem::create_directory(folder / "m.gguf");
+  Writer writer;
+  EXPECT_OK(writer.add_tensor("t", f32, std::array<std::uint64_t, 1>{4}));
+  const auto outcome = writer.begin(folder / "m.gguf");
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, LW_ERROR_IO);
+  EXPECT_NE(outcome.error().message.find("no regular file"), std::string::npos) << outcome.error().message;
+  EXPECT_TRUE(std::filesystem::is_directory(folder / "m.gguf"));
+  EXPECT_EQ(folder.count(), 1u);
+}
+
 // A limit on the size of files stands in for a full disk: write() fails after some bytes.
 TEST(Writer, AFullDiskIsAnErrorAndLeavesNothing) {
   std::signal(SIGXFSZ, SIG_IGN);
