@@ -15,7 +15,7 @@ void make_columns(const Activation& x, std::uint64_t first, std::uint32_t tokens
   std::memset(out, 0, x.blocks() * batches * at.bytes);
   for (std::uint32_t i = 0; i < tokens; ++i) {
     const NaturalToken token = x.natural(first + i);
-    const std::uint32_t t = i % batch;
+    const std::uint64_t t = i % batch;
     for (std::uint64_t b = 0; b < x.blocks(); ++b) {
       std::uint8_t* record = out + (b * batches + i / batch) * at.bytes;
       auto* sums16 = reinterpret_cast<std::int32_t*>(record + at.sums16) + t * planes * 16;

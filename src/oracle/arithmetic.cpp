@@ -74,7 +74,7 @@ float tree(const float* r) { return (((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + 
 
 float finish(const float* a, int accumulators, float* r) {
   for (int g = 0; g < kEighths; ++g) {
-    const float* own = a + g * accumulators;
+    const float* own = a + std::ptrdiff_t{g} * accumulators;
     if (accumulators == kQuantAccumulators) {
       r[g] = (own[0] + own[1]) + (own[2] + own[3]);
       continue;
@@ -92,7 +92,8 @@ float finish(const float* a, int accumulators, float* r) {
 
 // The four or sixty-four accumulators of each eighth, and the record of what was added to them.
 struct Accumulators {
-  explicit Accumulators(int count, Trace* record) : per_eighth(count), a(index(kEighths * count), 0.0f), log(record) {}
+  explicit Accumulators(int count, Trace* record)
+      : per_eighth(count), a(index(std::int64_t{kEighths} * count), 0.0f), log(record) {}
 
   void add(std::int64_t k, int g, int v, bool is_min, float addend) {
     float& own = a[index(g * per_eighth + v)];

@@ -104,7 +104,7 @@ Element q6_k(Bytes b, int k) {
 }
 
 Element iq2_xxs(Bytes b, int k) {
-  const Bytes p = b + 2 + 8 * (k / 32);  // four entries, then four 7-bit signs and a 4-bit scale
+  const Bytes p = b + 2 + 8L * (k / 32);  // four entries, then four 7-bit signs and a 4-bit scale
   const int entry = k % 32 / 8;
   const int value = from_grid(grid_iq2_xxs(), p[entry], k % 8);
   const bool negative = negative_by_parity(bits(p, 32 + 7 * entry, 7), k % 8);
@@ -126,7 +126,7 @@ Element iq2_s(Bytes b, int k) {
 }
 
 Element iq3_xxs(Bytes b, int k) {
-  const Bytes p = b + 66 + 4 * (k / 32);  // four 7-bit signs and a 4-bit scale
+  const Bytes p = b + 66 + 4L * (k / 32);  // four 7-bit signs and a 4-bit scale
   const int value = from_grid(grid_iq3_xxs(), b[2 + k / 4], k % 4);
   const bool negative = negative_by_parity(bits(p, 7 * (k % 32 / 8), 7), k % 8);
   return scaled(half_at(b) / 4, 2 * bits(p, 28, 4) + 1, negative ? -value : value);
@@ -140,7 +140,7 @@ Element iq3_s(Bytes b, int k) {
 }
 
 Element iq1_s(Bytes b, int k) {
-  const Bytes word = b + 34 + 2 * (k / 32);  // four 3-bit entry tops, a 3-bit scale, the shift's sign
+  const Bytes word = b + 34 + 2L * (k / 32);  // four 3-bit entry tops, a 3-bit scale, the shift's sign
   const int entry = b[2 + k / 8] | bits(word, 3 * (k % 32 / 8), 3) << 8;
   const int shift = bits(word, 15, 1) != 0 ? -1 : 1;
   return scaled(half_at(b) / 8, 2 * bits(word, 12, 3) + 1, 8 * from_grid(grid_iq1(), entry, k % 8) + shift);
@@ -160,7 +160,7 @@ Element iq1_m(Bytes b, int k) {
 Element iq4_xs(Bytes b, int k) {
   const int s = k / 32;
   const int scale = bits(b, 8 * 4 + 4 * s, 4) | bits(b, 8 * 2 + 2 * s, 2) << 4;
-  return scaled(half_at(b), scale - 32, iq4(nibble_of_32(b + 8 + 16 * s, k % 32)));
+  return scaled(half_at(b), scale - 32, iq4(nibble_of_32(b + 8 + 16L * s, k % 32)));
 }
 
 // Byte x holds the base-3 fraction x/256: its n-th digit is the integer part after n+1 multiplications by 3,

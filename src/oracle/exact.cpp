@@ -51,7 +51,7 @@ double join_error(const std::int64_t* sums, int plane_count) {
 }
 
 double chain_error(const Trace& t, int fold_levels) {
-  std::vector<int> length(index(kEighths * t.accumulators), 0);
+  std::vector<int> length(index(std::int64_t{kEighths} * t.accumulators), 0);
   int longest = 0;
   double magnitudes = 0;
   for (const Step& s : t.steps) {

@@ -39,6 +39,9 @@ constexpr std::array isas = {
     Isa{"avx512", CAP_AVX512, CAP_AVX2 | CAP_AVXVNNI | CAP_AVX512},
 };
 
+// NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here writes the environment, and a program that does must not race it
+const char* forced_isa() { return std::getenv("LANEWISE_ISA"); }
+
 const Isa* find_isa(std::string_view name) {
   const auto isa = std::ranges::find(isas, name, &Isa::name);
   return isa == isas.end() ? nullptr : &*isa;
@@ -78,7 +81,7 @@ std::uint32_t detected() { return CAP_NONE; }
 std::span<const KernelDesc> cpu_kernels() { return table; }
 
 std::uint32_t cpu_capabilities() {
-  const char* name = std::getenv("LANEWISE_ISA");
+  const char* name = forced_isa();
   const std::uint32_t found = detected();
   if (name == nullptr) return found;
   const Isa* isa = find_isa(name);
@@ -95,7 +98,7 @@ std::vector<std::string_view> cpu_isas() {
 }
 
 Outcome check_cpu_isa() {
-  const char* name = std::getenv("LANEWISE_ISA");
+  const char* name = forced_isa();
   if (name == nullptr) return Done{};
   const Isa* isa = find_isa(name);
   const std::uint32_t found = detected();
