@@ -122,10 +122,12 @@ struct Product {
 
   [[nodiscard]] bool is_empty() const { return y.bytes.is_empty(); }
   void run(Range rows) const {
-    const KernelDesc& kernel = *kernel_of(*device, *matrix, *x, x->tokens());
-    const Range mine = whole_tiles(kernel, rows, matrix->view.rows);
-    if (mine.begin == mine.end) return;
-    kernel.launch(matrix->view, *x, y.view, mine.begin, mine.end);
+    if (rows.begin == rows.end) return;
+    kernel_of(*device, *matrix, *x, x->tokens())->launch(matrix->view, *x, y.view, rows.begin, rows.end);
+  }
+  // The same for a part that the library cut.
+  void run_tiles(Range rows) const {
+    run(whole_tiles(*kernel_of(*device, *matrix, *x, x->tokens()), rows, matrix->view.rows));
   }
 };
 
@@ -160,7 +162,7 @@ struct Group {
       const std::uint64_t count = matrices[i]->view.rows;
       const Range here{std::clamp(mine.begin, first, first + count) - first,
                        std::clamp(mine.end, first, first + count) - first};
-      product(i).run(here);
+      product(i).run_tiles(here);
       first += count;
     }
   }
@@ -203,7 +205,7 @@ lw_status lw_gemv(lw_device* device, const lw_matrix* matrix, const lw_activatio
     Call call{product, count_parts(*device, w.rows, w.bytes(), product.x->tokens())};
     const auto task = [](void* context, std::uint32_t part) {
       const Call& mine = *static_cast<const Call*>(context);
-      mine.product.run(range_of(mine.product.matrix->view.rows, part, mine.parts));
+      mine.product.run_tiles(range_of(mine.product.matrix->view.rows, part, mine.parts));
     };
     device->run(call.parts, task, &call);
     return Done{};

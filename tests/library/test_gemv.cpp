@@ -173,9 +173,11 @@ TEST(GemvShape, ExplainNamesTheKernel) {
   const lw::Activation activation(device, make_x(1024, 1), 1024);
   char text[200];
   ASSERT_EQ(lw_gemv_explain(device.get(), w.matrix.get(), activation.get(), text, sizeof text, nullptr), LW_OK);
-  EXPECT_EQ(std::string(text),
-            "cpu.gemv.q4_K.raw.x16.scalar: the first of the list that this device can run; 64 rows in 2 parts over 2 "
-            "threads");
+  // Which kernel is first depends on the processor.
+  const std::string said(text);
+  EXPECT_TRUE(said.starts_with("cpu.gemv.q4_K.raw.x16.")) << said;
+  EXPECT_TRUE(said.ends_with(": the first of the list that this device can run; 64 rows in 2 parts over 2 threads"))
+      << said;
   char small[9];
   ASSERT_EQ(lw_gemv_explain(device.get(), w.matrix.get(), activation.get(), small, sizeof small, nullptr), LW_OK);
   EXPECT_STREQ(small, "cpu.gemv");
