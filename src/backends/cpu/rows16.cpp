@@ -42,8 +42,8 @@ struct Slice {
 
 class Rows {
  public:
-  Rows(const Rows16Kernels& kernels, const MatrixView& w, const Activation& x, const OutputView& y)
-      : kernels_(kernels), w_(w), x_(x), y_(y), planes_(plane_count(x.planes())) {}
+  Rows(const Rows16Kernels& kernels, const Activation& x, const OutputView& y)
+      : kernels_(kernels), x_(x), y_(y), planes_(plane_count(x.planes())) {}
 
   /// Sixteen rows (fewer at the end) from `row` on, all tokens: weights are read from memory for the first slice only.
   void tile(Rows16Call call, std::uint64_t row, std::uint64_t begin, std::uint64_t end) const {
@@ -72,7 +72,6 @@ class Rows {
   }
 
   const Rows16Kernels& kernels_;
-  [[maybe_unused]] const MatrixView& w_;  // read by the kernels: unused in a build without them
   const Activation& x_;
   const OutputView& y_;
   std::uint32_t planes_;
@@ -83,7 +82,7 @@ void gemv_packed(const MatrixView& w, const Activation& x, const OutputView& y, 
                  std::uint64_t row_end) {
   const FloatEnvironment environment;
   const Rows16Kernels& kernels = *find_rows16(target, w.format);
-  const Rows rows(kernels, w, x, y);
+  const Rows rows(kernels, x, y);
   const std::uint64_t tile_bytes = rows16_tile_bytes(w.info(), w.cols);
   for (std::uint64_t row = row_begin / rows16_rows * rows16_rows; row < row_end; row += rows16_rows) {
     Rows16Call call{};
@@ -99,7 +98,7 @@ void gemv_raw(const MatrixView& w, const Activation& x, const OutputView& y, std
               std::uint64_t row_end) {
   const FloatEnvironment environment;
   const Rows16Kernels& kernels = *find_rows16(target, w.format);
-  const Rows rows(kernels, w, x, y);
+  const Rows rows(kernels, x, y);
   const std::uint64_t stride = w.row_bytes();
   for (std::uint64_t row = row_begin; row < row_end; row += rows16_rows) {
     std::array<const std::uint8_t*, rows16_rows> pointers{};
