@@ -36,40 +36,66 @@ float power_of_two(std::int32_t exponent) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(exponent + 127) << 23);
 }
 
-float widen(const InputView& x, std::uint64_t index) {
+// x[0..count) of the input, widened.
+void widen(const InputView& x, std::uint64_t index, std::uint64_t count, float* out) {
   switch (x.dtype) {
     case Dtype::f16:
-      return half_to_float(static_cast<const std::uint16_t*>(x.data)[index]);
+      for (std::uint64_t i = 0; i < count; ++i) {
+        out[i] = half_to_float(static_cast<const std::uint16_t*>(x.data)[index + i]);
+      }
+      return;
     case Dtype::bf16:
-      return bfloat_to_float(static_cast<const std::uint16_t*>(x.data)[index]);
+      for (std::uint64_t i = 0; i < count; ++i) {
+        out[i] = bfloat_to_float(static_cast<const std::uint16_t*>(x.data)[index + i]);
+      }
+      return;
     case Dtype::f32:
       break;
   }
-  return static_cast<const float*>(x.data)[index];
+  std::memcpy(out, static_cast<const float*>(x.data) + index, count * sizeof(float));
 }
 
-float largest_magnitude(const float* x, std::uint64_t count) {
-  float amax = 0;
-  for (std::uint64_t i = 0; i < count; ++i) amax = std::max(amax, std::fabs(x[i]));
-  return amax;
+// The loops below are written for the compiler to make vectors of: by bits, since comparisons of floats
+// would keep it from reordering, and without calls.
+
+// The largest |x| as bits, whose order is that of the magnitudes; a NaN's lie above infinity's.
+LW_NOINLINE std::int32_t largest_magnitude(const float* x, std::uint64_t count) {
+  std::int32_t largest = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto magnitude = static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(x[i]) & 0x7FFFFFFFu);
+    largest = magnitude > largest ? magnitude : largest;
+  }
+  return largest;
+}
+
+float largest_in(const float* block) { return std::bit_cast<float>(largest_magnitude(block, super_block)); }
+
+// rint for |x| < 2^23: from there on an fp32 has no fraction, and the addition rounds as the mode says.
+inline float round_to_integer(float x) {
+  constexpr float first_whole = 8388608.0F;
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(x);
+  const float magnitude = (std::bit_cast<float>(bits & 0x7FFFFFFFu) + first_whole) - first_whole;
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | (bits & 0x80000000u));
 }
 
 // q of a super-block, split into int8 planes, lowest first.
 LW_NOINLINE void quantise_block(const float* x, float inverse_power, std::uint32_t planes, std::int8_t* out,
                                 std::uint64_t plane_stride, std::int32_t* sums, std::uint64_t sum_stride) {
+  std::array<std::int32_t, super_block> rest;  // NOLINT(cppcoreguidelines-pro-type-member-init): written whole below
   for (std::uint64_t i = 0; i < super_block; ++i) {
-    auto rest = static_cast<std::int32_t>(std::nearbyint(x[i] * inverse_power));
-    for (std::uint32_t p = 0; p + 1 < planes; ++p) {
-      const std::int32_t low = ((rest + 128) & 255) - 128;
-      out[p * plane_stride + i] = static_cast<std::int8_t>(low);
-      rest = (rest - low) / 256;
-    }
-    out[(planes - 1) * plane_stride + i] = static_cast<std::int8_t>(rest);
+    rest[i] = static_cast<std::int32_t>(round_to_integer(x[i] * inverse_power));
   }
   for (std::uint32_t p = 0; p < planes; ++p) {
+    std::int8_t* plane = out + p * plane_stride;
+    // What is left of the highest plane fits it.
+    for (std::uint64_t i = 0; i < super_block; ++i) {
+      const std::int32_t low = ((rest[i] + 128) & 255) - 128;
+      plane[i] = static_cast<std::int8_t>(low);
+      rest[i] = (rest[i] - low) >> 8;
+    }
     for (std::uint64_t s = 0; s < super_block / sum_group; ++s) {
       std::int32_t sum = 0;
-      for (std::uint64_t i = 0; i < sum_group; ++i) sum += out[p * plane_stride + s * sum_group + i];
+      for (std::uint64_t i = 0; i < sum_group; ++i) sum += plane[s * sum_group + i];
       sums[p * sum_stride + s] = sum;
     }
   }
@@ -78,7 +104,7 @@ LW_NOINLINE void quantise_block(const float* x, float inverse_power, std::uint32
 LW_NOINLINE void round_block(const float* x, std::int32_t exponent, float* out) {
   const float power = power_of_two(exponent);
   const float inverse = power_of_two(-exponent);
-  for (std::uint64_t i = 0; i < super_block; ++i) out[i] = std::nearbyint(x[i] * inverse) * power;
+  for (std::uint64_t i = 0; i < super_block; ++i) out[i] = round_to_integer(x[i] * inverse) * power;
 }
 
 }  // namespace
@@ -239,16 +265,13 @@ Outcome Activation::set(const InputView& x) {
   const std::uint32_t planes = plane_count(planes_);
   for (std::uint64_t t = 0; t < tokens_; ++t) {
     float* row = x_ + t * padded;
-    bool poisoned = false;
-    for (std::uint64_t k = 0; k < cols_; ++k) {
-      row[k] = widen(x, t * stride + k);
-      poisoned = poisoned || !(std::fabs(row[k]) < poison_bound);
-    }
+    widen(x, t * stride, cols_, row);
     std::fill(row + cols_, row + padded, 0.0F);
+    const bool poisoned = largest_magnitude(row, padded) >= std::bit_cast<std::int32_t>(poison_bound);
     poisoned_[t] = poisoned ? 1 : 0;
     if (poisoned) std::fill(row, row + padded, 0.0F);  // its outputs are NaN whatever stands here
     for (std::uint64_t b = 0; b < blocks_; ++b) {
-      const std::int32_t e = block_exponent(largest_magnitude(row + b * super_block, super_block), planes_);
+      const std::int32_t e = block_exponent(largest_in(row + b * super_block), planes_);
       exponents_[t * blocks_ + b] = e;
       powers_[t * blocks_ + b] = power_of_two(e);
       quantise_block(row + b * super_block, power_of_two(-e), planes,
@@ -272,7 +295,7 @@ void Activation::make_floats(Image image) const {
   const auto rule = std::ranges::find(float_rules, image, &FloatRule::image);
   for (std::uint64_t b = 0; b < tokens_ * blocks_; ++b) {
     const float* x = x_ + b * super_block;
-    const std::int32_t e = block_exponent(largest_magnitude(x, super_block), rule->planes) + rule->coarser;
+    const std::int32_t e = block_exponent(largest_in(x), rule->planes) + rule->coarser;
     round_block(x, std::max(e, least_float_exponent), float_images_[slot(image)] + b * super_block);
   }
 }
