@@ -1,41 +1,64 @@
 #include "arithmetic/columns.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "arithmetic/activation.h"
 
 namespace lanewise {
+namespace {
+
+// One token's share of a record, whose arrays are indexed by token and plane.
+struct Share {
+  std::uint8_t* record;
+  ColumnOffsets at;
+  std::uint64_t token;
+  std::uint32_t planes;
+
+  template <class T>
+  [[nodiscard]] T* array(std::uint32_t offset, std::uint64_t row, std::uint64_t length) const {
+    return reinterpret_cast<T*>(record + offset) + row * length;
+  }
+  // Plane p's elements and the negative sums of each 16 of them.
+  void set_plane(std::uint32_t p, const std::int8_t* codes, const std::int32_t* sums) const {
+    const std::uint64_t row = token * planes + p;
+    std::memcpy(record + at.codes + row * 256, codes, 256);
+    auto* minus16 = array<std::int32_t>(at.minus16, row, 16);
+    auto* minus32 = array<std::int32_t>(at.minus32, row, 8);
+    auto* sums16 = array<std::int16_t>(at.sums16, row, 16);
+    auto* sums32 = array<std::int16_t>(at.sums32, row, 8);
+    for (std::uint32_t s = 0; s < 16; ++s) minus16[s] = -sums[s];
+    for (std::uint32_t s = 0; s < 8; ++s) minus32[s] = minus16[2 * s] + minus16[2 * s + 1];
+    for (std::uint32_t s = 0; s < 16; ++s) sums16[s] = static_cast<std::int16_t>(sums[s]);
+    for (std::uint32_t s = 0; s < 8; ++s) sums32[s] = static_cast<std::int16_t>(-minus32[s]);
+  }
+  void join() const {
+    const std::int32_t* minus = array<std::int32_t>(at.minus16, token * planes, 16);
+    auto* joined16 = array<std::int32_t>(at.joined16, token, 16);
+    auto* joined32 = array<std::int32_t>(at.joined32, token, 8);
+    for (std::uint32_t s = 0; s < 16; ++s) joined16[s] = minus[s] + (planes == 2 ? 256 * minus[16 + s] : 0);
+    for (std::uint32_t s = 0; s < 8; ++s) joined32[s] = joined16[2 * s] + joined16[2 * s + 1];
+  }
+};
+
+}  // namespace
 
 void make_columns(const Activation& x, std::uint64_t first, std::uint32_t tokens, std::uint8_t* out) {
   const std::uint32_t planes = plane_count(x.planes());
   const std::uint32_t batch = batch_tokens(tokens, planes);
   const std::uint32_t batches = slice_batches(tokens, planes);
   const ColumnOffsets at(batch, planes);
-  std::memset(out, 0, x.blocks() * batches * at.bytes);
+  // Records with nothing to spare are written whole below, but for what x24 leaves empty.
+  if (tokens != batch * batches || planes == 3) std::memset(out, 0, x.blocks() * batches * at.bytes);
   for (std::uint32_t i = 0; i < tokens; ++i) {
     const NaturalToken token = x.natural(first + i);
-    const std::uint64_t t = i % batch;
     for (std::uint64_t b = 0; b < x.blocks(); ++b) {
-      std::uint8_t* record = out + (b * batches + i / batch) * at.bytes;
-      auto* sums16 = reinterpret_cast<std::int32_t*>(record + at.sums16) + t * planes * 16;
-      auto* sums32 = reinterpret_cast<std::int32_t*>(record + at.sums32) + t * planes * 8;
-      auto* joined16 = reinterpret_cast<std::int32_t*>(record + at.joined16) + t * 16;
-      auto* joined32 = reinterpret_cast<std::int32_t*>(record + at.joined32) + t * 8;
+      const Share share{out + (b * batches + i / batch) * at.bytes, at, i % batch, planes};
       for (std::uint32_t p = 0; p < planes; ++p) {
-        std::memcpy(record + (t * planes + p) * 256, token.plane(p) + b * 256, 256);
-        const std::int32_t* sums = token.plane_sums(p) + b * 16;
-        for (std::uint32_t s = 0; s < 16; ++s) {
-          sums16[p * 16 + s] = sums[s];
-          sums32[p * 8 + s / 2] += sums[s];
-          if (planes == 3) continue;
-          const std::int32_t weight = p == 0 ? 1 : 256;
-          joined16[s] += weight * sums[s];
-          joined32[s / 2] += weight * sums[s];
-        }
+        share.set_plane(p, token.plane(p) + b * 256, token.plane_sums(p) + b * 16);
       }
-      reinterpret_cast<std::int32_t*>(record + at.exponents)[t] = token.exponents[b];
-      reinterpret_cast<float*>(record + at.powers)[t] = token.powers[b];
+      if (planes < 3) share.join();
+      share.array<std::int32_t>(at.exponents, i % batch, 1)[0] = token.exponents[b];
+      share.array<float>(at.powers, i % batch, 1)[0] = token.powers[b];
     }
   }
 }

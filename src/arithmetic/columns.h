@@ -2,12 +2,14 @@
 // batches; of a slice, super-block by super-block, one record a batch, so that a kernel reaches everything of a step at
 // constant distances from one address.
 //
-// Record of a batch of T tokens (1, 2 or 4) in P planes; tokens past the last are zero:
+// Record of a batch of T tokens (1, 2, 4 or 8) in P planes; tokens past the last are zero:
 //   int8   codes[T][P][256]      the planes of q, lowest first
-//   int32  sums16[T][P][16]      sums of 16 and of 32 consecutive elements of a plane
-//   int32  sums32[T][P][8]
+//   int32  minus16[T][P][16]     minus the sums of 16 and of 32 consecutive elements of a plane: what, times a bias, a
+//   int32  minus32[T][P][8]      sum of biased codes starts from
 //   int32  joined16[T][16]       the same of q itself (x8, x16; zero for x24, where they may pass 2^31)
 //   int32  joined32[T][8]
+//   int16  sums16[T][P][16]      the sums themselves, for sub-mins
+//   int16  sums32[T][P][8]
 //   int32  exponents[T]          e
 //   float  powers[T]             2^e
 #pragma once
@@ -18,24 +20,28 @@ namespace lanewise {
 
 inline constexpr std::uint64_t slice_tokens = 8;
 
-/// How a slice of `tokens` (1..8) is batched in `planes` planes: kernels exist for batches of 1 and 4, at x16 also
-/// of 2.
+/// How a slice of `tokens` (1..8) is batched in `planes` planes: kernels exist for batches of 1 and 4, at x16 of 2, and
+/// at x8 and x16 of 8: eight tokens in two planes are 16 sums, as many as hide the latency of a dot product.
 constexpr std::uint32_t batch_tokens(std::uint64_t tokens, std::uint32_t planes) {
-  return tokens == 1 ? 1 : tokens == 2 && planes == 2 ? 2 : 4;
+  if (tokens == 1) return 1;
+  if (tokens == 2 && planes == 2) return 2;
+  return tokens <= 4 || planes == 3 ? 4 : 8;
 }
 constexpr std::uint32_t slice_batches(std::uint64_t tokens, std::uint32_t planes) {
   return static_cast<std::uint32_t>((tokens + batch_tokens(tokens, planes) - 1) / batch_tokens(tokens, planes));
 }
 
 struct ColumnOffsets {
-  std::uint32_t codes, sums16, sums32, joined16, joined32, exponents, powers, bytes;
+  std::uint32_t codes, minus16, minus32, joined16, joined32, sums16, sums32, exponents, powers, bytes;
   constexpr ColumnOffsets(std::uint32_t tokens, std::uint32_t planes)
       : codes(0),
-        sums16(tokens * planes * 256),
-        sums32(sums16 + tokens * planes * 64),
-        joined16(sums32 + tokens * planes * 32),
+        minus16(tokens * planes * 256),
+        minus32(minus16 + tokens * planes * 64),
+        joined16(minus32 + tokens * planes * 32),
         joined32(joined16 + tokens * 64),
-        exponents(joined32 + tokens * 32),
+        sums16(joined32 + tokens * 32),
+        sums32(sums16 + tokens * planes * 32),
+        exponents(sums32 + tokens * planes * 16),
         powers(exponents + tokens * 4),
         bytes((powers + tokens * 4 + 63) / 64 * 64) {}
 };

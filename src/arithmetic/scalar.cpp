@@ -38,6 +38,13 @@ LW_NOINLINE void gemv_rows(const MatrixView& w, const Activation& x, const Outpu
 
 }  // namespace
 
+Image float_image(Format format) {
+  return with_format(format, []<class T>(T) {
+    if constexpr (T::info.is_float()) return scalar::float_image<T>();
+    return Image::natural;
+  });
+}
+
 void gemv_scalar(const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t row_begin,
                  std::uint64_t row_end) {
   const FloatEnvironment environment;

@@ -41,6 +41,9 @@ struct Trace {
   float y = 0;
 };
 
+/// The image of x that a float format reads.
+Image float_image(Format format);
+
 Trace trace_scalar(const MatrixView& w, const Activation& x, std::uint64_t row, std::uint64_t token);
 
 }  // namespace lanewise

@@ -7,6 +7,7 @@
 #define LW_BF16_BYTES 2
 #define LW_BF16_GROUP 1
 #define LW_BF16_DGROUP 1
+#define LW_BF16_LIMITED 1
 
 LW_DECODE_BEGIN
 LW_FN lw_float bf16_value(lw_word raw) { return LW_AS_FLOAT(raw << 16u); }

@@ -7,6 +7,7 @@
 #define LW_F16_BYTES 2
 #define LW_F16_GROUP 1
 #define LW_F16_DGROUP 1
+#define LW_F16_LIMITED 0
 
 LW_DECODE_BEGIN
 LW_FN lw_float f16_value(lw_word raw) { return lw_half_to_float(raw); }

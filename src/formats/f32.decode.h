@@ -7,6 +7,7 @@
 #define LW_F32_BYTES 4
 #define LW_F32_GROUP 1
 #define LW_F32_DGROUP 1
+#define LW_F32_LIMITED 1
 
 LW_DECODE_BEGIN
 LW_FN lw_float f32_value(lw_word raw) { return LW_AS_FLOAT(raw); }

@@ -16,6 +16,7 @@
 #define LW_IQ2_XS_D_PARTS 1
 #define LW_IQ2_XS_M_PARTS 0
 #define LW_IQ2_XS_MIN_CODE -43
+#define LW_IQ2_XS_RAW_CODES 0
 #define LW_IQ2_XS_MAX_CODE 43
 #define LW_IQ2_XS_MAX_SC 31
 

@@ -16,6 +16,7 @@
 #define LW_IQ3_XXS_D_PARTS 1
 #define LW_IQ3_XXS_M_PARTS 0
 #define LW_IQ3_XXS_MIN_CODE -62
+#define LW_IQ3_XXS_RAW_CODES 0
 #define LW_IQ3_XXS_MAX_CODE 62
 #define LW_IQ3_XXS_MAX_SC 31
 

@@ -15,6 +15,7 @@
 #define LW_IQ4_XS_D_PARTS 1
 #define LW_IQ4_XS_M_PARTS 0
 #define LW_IQ4_XS_MIN_CODE -127
+#define LW_IQ4_XS_RAW_CODES 0
 #define LW_IQ4_XS_MAX_CODE 113
 #define LW_IQ4_XS_MAX_SC 32
 
@@ -23,9 +24,11 @@ LW_WHERE LwPart iq4_xs_quad_part(lw_u32 quad, lw_u32) {
   return lw_part(8u + 16u * (quad >> 3u) + 4u * (quad & 3u), ((quad >> 2u) & 1u) * 4u, 0x0F0F0F0Fu);
 }
 // -127 -104 -83 -65 -49 -35 -22 -10 1 13 25 38 53 69 89 113.
-LW_FN lw_word iq4_xs_quad(lw_u32, lw_word p0, lw_word, lw_word) {
-  return lw_table16(p0, 0xBFAD9881u, 0xF6EADDCFu, 0x26190D01u, 0x71594535u);
+LW_FN lw_word iq4_xs_quad(lw_u32, lw_word p0, lw_word, lw_word, lw_u32 offset) {
+  return lw_table16(p0, lw_offset_table(0xBFAD9881u, offset), lw_offset_table(0xF6EADDCFu, offset),
+                    lw_offset_table(0x26190D01u, offset), lw_offset_table(0x71594535u, offset));
 }
+LW_FN lw_word iq4_xs_quad(lw_u32 quad, lw_word p0, lw_word p1, lw_word p2) { return iq4_xs_quad(quad, p0, p1, p2, 0u); }
 LW_WHERE LwPart iq4_xs_sc_part(lw_u32 group, lw_u32 i) {
   return i == 0u ? lw_part(4u, 4u * group, 15u) : lw_part(0u, 16u + 2u * group, 3u);
 }

@@ -14,6 +14,7 @@
 #define LW_MXFP4_D_PARTS 1
 #define LW_MXFP4_M_PARTS 0
 #define LW_MXFP4_MIN_CODE -12
+#define LW_MXFP4_RAW_CODES 0
 #define LW_MXFP4_MAX_CODE 12
 #define LW_MXFP4_MAX_SC 1
 
@@ -22,9 +23,11 @@ LW_WHERE LwPart mxfp4_quad_part(lw_u32 quad, lw_u32) {
   return lw_part(1u + 4u * (quad & 3u), (quad >> 2u) * 4u, 0x0F0F0F0Fu);
 }
 // 0 1 2 3 4 6 8 12 and their negatives.
-LW_FN lw_word mxfp4_quad(lw_u32, lw_word p0, lw_word, lw_word) {
-  return lw_table16(p0, 0x03020100u, 0x0C080604u, 0xFDFEFF00u, 0xF4F8FAFCu);
+LW_FN lw_word mxfp4_quad(lw_u32, lw_word p0, lw_word, lw_word, lw_u32 offset) {
+  return lw_table16(p0, lw_offset_table(0x03020100u, offset), lw_offset_table(0x0C080604u, offset),
+                    lw_offset_table(0xFDFEFF00u, offset), lw_offset_table(0xF4F8FAFCu, offset));
 }
+LW_FN lw_word mxfp4_quad(lw_u32 quad, lw_word p0, lw_word p1, lw_word p2) { return mxfp4_quad(quad, p0, p1, p2, 0u); }
 LW_NO_SUB_SCALE(mxfp4)
 LW_WHERE LwPart mxfp4_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFu); }
 LW_FN lw_int mxfp4_exponent(lw_word raw) { return LW_TO_I32(raw) - 128; }

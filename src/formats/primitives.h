@@ -144,6 +144,11 @@ LW_FN lw_word lw_bytes_add(lw_word a, lw_word b) {
 LW_FN lw_word lw_spread_bits(lw_word bits) { return ((bits & 15u) * 0x00204081u) & 0x01010101u; }
 #endif
 
+// Bits first..first+3 of a word to bit `to` of bytes 0..3.
+#ifndef LW_HAVE_SPREAD_BITS_TO
+LW_FN lw_word lw_spread_bits_to(lw_word word, lw_u32 first, lw_u32 to) { return lw_spread_bits(word >> first) << to; }
+#endif
+
 // Crumb i (two bits) of the low byte to byte i.
 #ifndef LW_HAVE_SPREAD_CRUMBS
 LW_FN lw_word lw_spread_crumbs(lw_word crumbs) {
@@ -151,6 +156,16 @@ LW_FN lw_word lw_spread_crumbs(lw_word crumbs) {
   return (pairs | (pairs << 6u)) & 0x03030303u;
 }
 #endif
+
+// The same of the eight bits from bit `first` of a word on.
+#ifndef LW_HAVE_SPREAD_CRUMBS_FROM
+LW_FN lw_word lw_spread_crumbs_from(lw_word word, lw_u32 first) { return lw_spread_crumbs((word >> first) & 255u); }
+#endif
+
+// The field at bits `from` of each byte moved to bits `to`, where `mask` already lies: one shift instead of two.
+LW_FN lw_word lw_move_bits(lw_word word, lw_u32 from, lw_u32 to, lw_u32 mask) {
+  return (from >= to ? word >> (from - to) : word << (to - from)) & mask;
+}
 
 // Digit `place` (0..4, the most significant first) of each byte, a byte holding five base-3 digits as the fraction
 // byte / 256: the digits before the wanted one leave at the top by a product modulo 256, then 3 * byte / 256 is it.
@@ -191,6 +206,12 @@ LW_FN lw_word lw_table16(lw_word n, lw_word t0, lw_word t1, lw_word t2, lw_word 
          (lw_table16_one(n >> 16u, t0, t1, t2, t3) << 16u) | (lw_table16_one(n >> 24u, t0, t1, t2, t3) << 24u);
 }
 #endif
+
+// A table's word with `offset` added to each byte, modulo 256.
+LW_WHERE lw_u32 lw_offset_table(lw_u32 word, lw_u32 offset) {
+  lw_u32 bytes = offset * 0x01010101u;
+  return ((word & 0x7F7F7F7Fu) + (bytes & 0x7F7F7F7Fu)) ^ ((word ^ bytes) & 0x80808080u);
+}
 
 // The value of an IEEE half. Integer operations but for one exact product whose result is never subnormal, so that a
 // device that flushes subnormals agrees. A NaN becomes the quiet NaN 0x7FC00000.

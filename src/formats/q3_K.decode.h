@@ -16,6 +16,7 @@
 #define LW_Q3_K_D_PARTS 1
 #define LW_Q3_K_M_PARTS 0
 #define LW_Q3_K_MIN_CODE -4
+#define LW_Q3_K_RAW_CODES 0
 #define LW_Q3_K_MAX_CODE 3
 #define LW_Q3_K_MAX_SC 32
 
@@ -24,7 +25,10 @@ LW_WHERE LwPart q3_K_quad_part(lw_u32 quad, lw_u32 i) {
   return i == 0u ? lw_part(32u + 32u * (quad >> 5u) + 4u * (quad & 7u), ((quad >> 3u) & 3u) * 2u, 0x03030303u)
                  : lw_part(4u * (quad & 7u), quad >> 3u, 0x01010101u);
 }
-LW_FN lw_word q3_K_quad(lw_u32, lw_word p0, lw_word p1, lw_word) { return lw_bytes_add(p0 | (p1 << 2u), 0xFCFCFCFCu); }
+LW_FN lw_word q3_K_quad_from(lw_word p0, lw_word word, lw_u32 shift) {
+  return lw_bytes_add(p0 | lw_move_bits(word, shift, 2u, 0x04040404u), 0xFCFCFCFCu);
+}
+LW_FN lw_word q3_K_quad(lw_u32, lw_word p0, lw_word p1, lw_word) { return q3_K_quad_from(p0, p1, 0u); }
 LW_WHERE LwPart q3_K_sc_part(lw_u32 group, lw_u32 i) {
   return i == 0u ? lw_part(96u + (group & 4u), 8u * (group & 3u) + 4u * (group >> 3u), 15u)
                  : lw_part(104u, 8u * (group & 3u) + 2u * (group >> 2u), 3u);

@@ -14,6 +14,7 @@
 #define LW_Q5_1_D_PARTS 1
 #define LW_Q5_1_M_PARTS 1
 #define LW_Q5_1_MIN_CODE 0
+#define LW_Q5_1_RAW_CODES 0
 #define LW_Q5_1_MAX_CODE 31
 #define LW_Q5_1_MAX_SC 1
 
@@ -21,7 +22,8 @@ LW_DECODE_BEGIN
 LW_WHERE LwPart q5_1_quad_part(lw_u32 quad, lw_u32 i) {
   return i == 0u ? lw_part(8u + 4u * (quad & 3u), (quad >> 2u) * 4u, 0x0F0F0F0Fu) : lw_part(4u, 4u * quad, 15u);
 }
-LW_FN lw_word q5_1_quad(lw_u32, lw_word p0, lw_word p1, lw_word) { return p0 | (lw_spread_bits(p1) << 4u); }
+LW_FN lw_word q5_1_quad_from(lw_word p0, lw_word word, lw_u32 shift) { return p0 | lw_spread_bits_to(word, shift, 4u); }
+LW_FN lw_word q5_1_quad(lw_u32, lw_word p0, lw_word p1, lw_word) { return q5_1_quad_from(p0, p1, 0u); }
 LW_NO_SUB_SCALE(q5_1)
 LW_WHERE LwPart q5_1_d_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0xFFFFu); }
 LW_FN lw_float q5_1_d(lw_word raw) { return lw_half_to_float(raw); }

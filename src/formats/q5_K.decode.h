@@ -15,6 +15,7 @@
 #define LW_Q5_K_D_PARTS 1
 #define LW_Q5_K_M_PARTS 1
 #define LW_Q5_K_MIN_CODE 0
+#define LW_Q5_K_RAW_CODES 0
 #define LW_Q5_K_MAX_CODE 31
 #define LW_Q5_K_MAX_SC 63
 
@@ -23,7 +24,10 @@ LW_WHERE LwPart q5_K_quad_part(lw_u32 quad, lw_u32 i) {
   return i == 0u ? lw_part(48u + 32u * (quad >> 4u) + 4u * (quad & 7u), ((quad >> 3u) & 1u) * 4u, 0x0F0F0F0Fu)
                  : lw_part(16u + 4u * (quad & 7u), quad >> 3u, 0x01010101u);
 }
-LW_FN lw_word q5_K_quad(lw_u32, lw_word p0, lw_word p1, lw_word) { return p0 | (p1 << 4u); }
+LW_FN lw_word q5_K_quad_from(lw_word p0, lw_word word, lw_u32 shift) {
+  return p0 | lw_move_bits(word, shift, 4u, 0x10101010u);
+}
+LW_FN lw_word q5_K_quad(lw_u32, lw_word p0, lw_word p1, lw_word) { return q5_K_quad_from(p0, p1, 0u); }
 LW_WHERE LwPart q5_K_sc_part(lw_u32 group, lw_u32 i) {
   if (group < 4u) return lw_part(4u, 8u * group, i == 0u ? 63u : 0u);
   return i == 0u ? lw_part(12u, 8u * (group - 4u), 15u) : lw_part(4u, 8u * (group - 4u) + 6u, 3u);

@@ -15,6 +15,7 @@
 #define LW_Q6_K_D_PARTS 1
 #define LW_Q6_K_M_PARTS 0
 #define LW_Q6_K_MIN_CODE -32
+#define LW_Q6_K_RAW_CODES 0
 #define LW_Q6_K_MAX_CODE 31
 #define LW_Q6_K_MAX_SC 128
 
@@ -23,7 +24,10 @@ LW_WHERE LwPart q6_K_quad_part(lw_u32 quad, lw_u32 i) {
   return i == 0u ? lw_part(64u * (quad >> 5u) + 4u * (quad & 15u), ((quad >> 4u) & 1u) * 4u, 0x0F0F0F0Fu)
                  : lw_part(128u + 32u * (quad >> 5u) + 4u * (quad & 7u), ((quad >> 3u) & 3u) * 2u, 0x03030303u);
 }
-LW_FN lw_word q6_K_quad(lw_u32, lw_word p0, lw_word p1, lw_word) { return lw_bytes_add(p0 | (p1 << 4u), 0xE0E0E0E0u); }
+LW_FN lw_word q6_K_quad_from(lw_word p0, lw_word word, lw_u32 shift) {
+  return lw_bytes_add(p0 | lw_move_bits(word, shift, 4u, 0x30303030u), 0xE0E0E0E0u);
+}
+LW_FN lw_word q6_K_quad(lw_u32, lw_word p0, lw_word p1, lw_word) { return q6_K_quad_from(p0, p1, 0u); }
 LW_WHERE LwPart q6_K_sc_part(lw_u32 group, lw_u32) { return lw_part(192u + (group & ~3u), 8u * (group & 3u), 255u); }
 LW_FN lw_int q6_K_sc(lw_word raw) { return lw_sign_extend8(raw); }
 LW_WHERE LwPart q6_K_d_part(lw_u32, lw_u32) { return lw_part(206u, 16u, 0xFFFFu); }

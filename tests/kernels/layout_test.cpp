@@ -204,6 +204,28 @@ TEST_P(Layouts, ArePackedTheSameByEveryTarget) {
   if (run == 0) GTEST_SKIP() << "this processor or build has none of the targets";
 }
 
+// What the library calls: whole tiles by the best target, the rest by the portable text.
+TEST_P(Layouts, ArePackedTheSameByTheBackend) {
+  const FormatInfo& info = GetParam();
+  const std::uint32_t here = cpu_capabilities();
+  for (const Layout layout : {Layout::raw, Layout::rows16}) {
+    for (const std::uint64_t rows : {1u, 15u, 16u, 33u, 80u}) {
+      const std::uint64_t cols = widths_of(info)[rows % widths_of(info).size()];
+      const Bytes raw = random_rows(info, rows, cols);
+      const MatrixView view = view_of(info, rows, cols, raw);
+      const Bytes expected = packed(layout, view);
+      const std::uint64_t units = pack_units(layout, rows);
+      for (const std::uint32_t capabilities : {here, here & ~std::uint32_t{CAP_AVX512}, std::uint32_t{CAP_NONE}}) {
+        Bytes out(expected.size(), untouched);
+        for (const auto& [begin, end] : {std::pair<std::uint64_t, std::uint64_t>{0, units / 2}, {units / 2, units}}) {
+          cpu_pack(capabilities, layout, view, begin, end, out.data());
+        }
+        ASSERT_TRUE(out == expected) << layout_name(layout) << " " << cols << "x" << rows << " " << capabilities;
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(AllFormats, Layouts, testing::ValuesIn(formats_of_codes()), format_test_name);
 
 TEST(LayoutsOfFloats, AreRawOnly) {

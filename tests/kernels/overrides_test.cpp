@@ -93,6 +93,15 @@ TEST(Overrides, AreThePortableText) {
     const Overrides& o = *target.overrides;
     compare("spread_bits", words, o.spread_bits, [](lw_u32 a) { return lw_spread_bits(a); });
     compare("spread_crumbs", words, o.spread_crumbs, [](lw_u32 a) { return lw_spread_crumbs(a); });
+    for (lw_u32 i = 0; i < 5; ++i) {
+      const SpreadPlace place = spread_places[i];
+      compare("spread_bits_to", words, o.spread_bits_to[i],
+              [place](lw_u32 a) { return lw_spread_bits_to(a, place.first, place.to); });
+    }
+    for (lw_u32 i = 0; i < 4; ++i) {
+      compare("spread_crumbs_from", words, o.spread_crumbs_from[i],
+              [i](lw_u32 a) { return lw_spread_crumbs_from(a, crumb_places[i]); });
+    }
     for (lw_u32 place = 0; place < 5; ++place) {
       compare("trits", words, o.trits[place], [place](lw_u32 a) { return lw_trits(a, place); });
     }
@@ -116,8 +125,8 @@ TEST(Overrides, AreThePortableText) {
     compare("sign_extend8", words, o.sign_extend8, [](lw_u32 a) { return static_cast<lw_u32>(lw_sign_extend8(a)); });
     Words exponents = range(1201);
     for (lw_u32& word : exponents) word -= 600u;
-    compare("capped_power", exponents, o.capped_power,
-            [](lw_u32 a) { return std::bit_cast<lw_u32>(capped_power(static_cast<lw_i32>(a))); });
+    compare("biased_power", exponents, o.biased_power,
+            [](lw_u32 a) { return std::bit_cast<lw_u32>(capped_power(static_cast<lw_i32>(a) - 127)); });
     for (std::size_t first = 0; first + 16 <= words.size(); first += 16) {
       Lanes a;
       Lanes b;

@@ -55,10 +55,10 @@ TEST(Select, TakesTheBestThatTheProcessorHas) {
             "vnni alone: cpu.gemv.mxfp4.rows16.x16.avxvnni\n");
   EXPECT_EQ(choices(Format::F16, Layout::raw),
             "none: cpu.gemv.f16.raw.xq.scalar\n"
-            "avx2: cpu.gemv.f16.raw.xq.scalar\n"
-            "avx2+vnni: cpu.gemv.f16.raw.xq.scalar\n"
-            "avx2+512: cpu.gemv.f16.raw.xq.scalar\n"
-            "all: cpu.gemv.f16.raw.xq.scalar\n"
+            "avx2: cpu.gemv.f16.raw.xq.avx2\n"
+            "avx2+vnni: cpu.gemv.f16.raw.xq.avx2\n"
+            "avx2+512: cpu.gemv.f16.raw.xq.avx512\n"
+            "all: cpu.gemv.f16.raw.xq.avx512\n"
             "vnni alone: cpu.gemv.f16.raw.xq.scalar\n");
 }
 
@@ -126,7 +126,7 @@ TEST(Select, RefusesFloatsInRows16) {
       EXPECT_EQ(plan.error().code, LW_ERROR_UNSUPPORTED);
       EXPECT_EQ(plan.error().message, "cpu has no kernel for " + std::string(info.name) + " in layout rows16");
     }
-    EXPECT_EQ(select(problem(info.format, Layout::raw), "cpu", CAP_AVX2, "avx2").error().code, LW_ERROR_NOT_FOUND);
+    EXPECT_EQ(select(problem(info.format, Layout::raw), "cpu", CAP_AVX2, "avxvnni").error().code, LW_ERROR_NOT_FOUND);
   }
 }
 

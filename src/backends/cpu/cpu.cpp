@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "arithmetic/scalar.h"
+#include "backends/cpu/floats.h"
 #include "backends/cpu/rows16.h"
 
 #if defined(__x86_64__)

@@ -20,6 +20,9 @@ std::uint32_t cpu_capabilities();
 std::vector<std::string_view> cpu_isas();
 /// An error where LANEWISE_ISA names an instruction set that is unknown or not here.
 Outcome check_cpu_isa();
+/// pack_matrix() (layout/layout.h) with the best instruction set that `capabilities` allows: the same bytes.
+void cpu_pack(std::uint32_t capabilities, Layout layout, const MatrixView& raw, std::uint64_t unit_begin,
+              std::uint64_t unit_end, std::uint8_t* out);
 /// The processor's name as the system gives it, or its architecture where it gives none.
 std::string cpu_description();
 /// Processors this process may run on.

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "arithmetic/canonical.h"
 #include "arithmetic/columns.h"
 #include "base/float_env.h"
 #include "kernels/kernel.h"
+#include "layout/layout.h"
 #include "layout/rows16.h"
 
 namespace lanewise {
@@ -20,7 +22,7 @@ namespace {
 
 // How far ahead of its reads a kernel prefetches: a few tiles' worth of lines in flight. 8 KB was best for Q8_0 and
 // Q4_K (docs/cpu.md); 2 to 32 KB lie within 5 %.
-constexpr std::uint64_t prefetch_ahead = 8192;
+constexpr std::uint64_t prefetch_ahead = 12288;
 
 enum class Target : std::uint8_t { avx512, avxvnni, avx2 };
 
@@ -57,7 +59,7 @@ class Rows {
       call.batches = static_cast<int>(slice_batches(tokens, planes_));
       std::array<float, slice_tokens * rows16_rows> values;
       call.y = values.data();
-      kernels_.tile[planes_ - 1][batch / 2](call);
+      kernels_.tile[planes_ - 1][std::countr_zero(batch)](call);
       for (std::uint32_t t = 0; t < tokens; ++t) store(first + t, row, begin, end, values.data() + t * rows16_rows);
     }
   }
@@ -113,7 +115,29 @@ void gemv_raw(const MatrixView& w, const Activation& x, const OutputView& y, std
   }
 }
 
+// The best of the targets that the capabilities allow.
+const Rows16Kernels* find_best(std::uint32_t capabilities, Format format) {
+  if ((capabilities & CAP_AVX512) != 0) return find_rows16(Target::avx512, format);
+  if ((capabilities & CAP_AVX2) != 0) return find_rows16(Target::avx2, format);
+  return nullptr;
+}
+
 }  // namespace
+
+void cpu_pack(std::uint32_t capabilities, Layout layout, const MatrixView& raw, std::uint64_t unit_begin,
+              std::uint64_t unit_end, std::uint8_t* out) {
+  const Rows16Kernels* kernels = layout == Layout::rows16 ? find_best(capabilities, raw.format) : nullptr;
+  const std::uint64_t stride = raw.row_bytes();
+  // Tiles of sixteen rows; the last one may have fewer, and is filled up by the portable text.
+  const std::uint64_t whole = kernels == nullptr ? unit_begin : std::min(unit_end, raw.rows / rows16_rows);
+  for (std::uint64_t tile = unit_begin; tile < whole; ++tile) {
+    std::array<const std::uint8_t*, rows16_rows> rows{};
+    for (std::uint64_t r = 0; r < rows16_rows; ++r) rows[r] = raw.data + (tile * rows16_rows + r) * stride;
+    kernels->pack(rows.data(), raw.cols, out + tile * rows16_tile_bytes(raw.info(), raw.cols));
+  }
+  const std::uint64_t rest = std::max(unit_begin, whole);
+  if (rest < unit_end) pack_matrix(layout, raw, rest, unit_end, out);
+}
 
 #define LW_ROWS16_LAUNCHES(target)                                                                              \
   void gemv_raw_##target(const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t begin,    \

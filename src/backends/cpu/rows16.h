@@ -25,7 +25,7 @@ using Rows16Tile = void (*)(const Rows16Call& call);
 using Rows16Pack = void (*)(const std::uint8_t* const* rows, std::uint64_t cols, std::uint8_t* tile);
 
 struct Rows16Kernels {
-  Rows16Tile tile[3][3];  ///< by planes - 1 and batch: 1, 2 or 4 tokens
+  Rows16Tile tile[3][4];  ///< by planes - 1 and log2 of the tokens in a batch (batch_tokens)
   Rows16Pack pack;
 };
 

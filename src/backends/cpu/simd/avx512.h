@@ -20,8 +20,9 @@ typedef float V32f __attribute__((vector_size(64)));
 
 #include "backends/cpu/simd/unroll.inc.h"
 
-/// 32 registers hold a chunk of codes beside its sums.
+/// 32 registers hold a chunk of codes beside its sums; as many sums as there may be at once.
 inline constexpr bool many_registers = true;
+inline constexpr int most_sums = 16;
 
 struct Word {
   V32u v;
@@ -60,10 +61,12 @@ LW_AI Int operator+(Int a, Int b) { return (V32i)((V32u)a.v + (V32u)b.v); }
 LW_AI Int operator-(Int a, Int b) { return (V32i)((V32u)a.v - (V32u)b.v); }
 LW_AI Int operator*(Int a, Int b) { return (V32i)((V32u)a.v * (V32u)b.v); }
 LW_AI Int operator<<(Int a, std::uint32_t n) { return (V32i)((V32u)a.v << n); }
+LW_AI Int operator>>(Int a, std::uint32_t n) { return a.v >> n; }
 LW_AI Float operator+(Float a, Float b) { return a.v + b.v; }
 LW_AI Float operator*(Float a, Float b) { return a.v * b.v; }
 LW_AI Float operator-(Float a) { return -a.v; }
 
+LW_AI Word to_word(Int a) { return (V32u)a.v; }
 LW_AI Int to_int(Word a) { return (V32i)a.v; }
 LW_AI Float to_float(Int a) { return (V32f)_mm512_cvtepi32_ps(a.raw()); }
 LW_AI Float as_float(Word a) { return (V32f)a.v; }
@@ -99,34 +102,63 @@ LW_AI void store_words(std::uint8_t* at, Word a) { _mm512_storeu_si512(at, a.raw
 LW_AI Int broadcast(const std::int32_t* at) { return Int(*at); }
 LW_AI Float broadcast(const float* at) { return Float(*at); }
 
-/// sums[c] += the unsigned codes of `Quads` quads (at most `Most`) * column c of x, whose bytes start at x + 256 * c.
-/// The broadcast of four signed bytes is part of the instruction: the compiler would emit one of its own, 3 to 13 %
-/// more cycles from two tokens on. Volatile keeps the products and the prefetches in program order.
-template <int Quads, int Columns, unsigned Most>
-LW_AI void dot_chunk(const Word* codes, const std::int8_t* x, Int* sums) {
+/// sums[side * Columns + c] += the unsigned codes (at most `Most`) of chunk `side`, `Quads` quads each, * column c of
+/// x, whose bytes start at x + 256 * c; between(q) after the products of the q-th quads. The broadcast of four signed
+/// bytes is part of the instruction: the compiler would emit one of its own, 3 to 13 % more cycles from two tokens on.
+/// Volatile keeps the products and the prefetches in program order.
+template <int Quads, int Columns, int Sides, unsigned Most, class Between>
+LW_AI void dot_chunk(const Word* codes, const std::int8_t* x, Int* sums, Between between) {
   unroll<0, Quads>([&](auto q) __attribute__((always_inline)) {
-    unroll<0, Columns>([&](auto c) __attribute__((always_inline)) {
-      V32i& sum = sums[c].v;
-      const V32u code = codes[q].v;
-      const auto* four = (const std::int32_t*)(x + c * 256 + q * 4);
-      asm volatile("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(code), "m"(*four));
+    unroll<0, Sides>([&](auto side) __attribute__((always_inline)) {
+      const V32u code = codes[side * Quads + q].v;
+      unroll<0, Columns>([&](auto c) __attribute__((always_inline)) {
+        V32i& sum = sums[side * Columns + c].v;
+        const auto* four = (const std::int32_t*)(x + c * 256 + (side * Quads + q) * 4);
+        asm volatile("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(code), "m"(*four));
+      });
     });
+    between(q);
   });
 }
+/// Two small unsigned integers, 16 bits each.
+LW_AI Word pair_of(Int low, Int high) { return (V32u)low.v | ((V32u)high.v << 16); }
+/// sum + a pair times a pair of signed 16-bit integers.
+LW_AI Int dot_pairs(Int sum, Word pair, const std::int32_t* x) {
+  asm("vpdpwssd %2%{1to16%}, %1, %0" : "+v"(sum.v) : "v"(pair.v), "m"(*x));
+  return sum;
+}
+LW_AI Int dot_pairs(Int sum, Word pair, Word x) { return _mm512_dpwssd_epi32(sum.raw(), pair.raw(), x.raw()); }
 LW_AI void prefetch(const std::uint8_t* at) { asm volatile("prefetcht1 %0" : : "m"(*at)); }
 
-/// 2^exponent, +0 below 2^-126, +infinity above 2^90.
-LW_AI Float capped_power(Int exponent) {
-  const __m512i raised =
-      _mm512_max_epi32(_mm512_add_epi32(exponent.raw(), _mm512_set1_epi32(127)), _mm512_setzero_si512());
-  const __m512i bits = _mm512_slli_epi32(raised, 23);
-  const __mmask16 above = _mm512_cmpgt_epi32_mask(exponent.raw(), _mm512_set1_epi32(90));
-  return (V32f)_mm512_mask_mov_epi32(bits, above, _mm512_set1_epi32(0x7F800000));
+/// 2^(biased - 127), +0 below 2^-126, +infinity above 2^90.
+LW_AI Float biased_power(Int biased) {
+  const __mmask16 finite = _mm512_cmple_epi32_mask(biased.raw(), _mm512_set1_epi32(90 + 127));
+  const __m512i raised = _mm512_max_epi32(biased.raw(), _mm512_setzero_si512());
+  return (V32f)_mm512_mask_slli_epi32(_mm512_set1_epi32(0x7F800000), finite, raised, 23);
 }
 /// Any NaN as 0x7FC00000.
 LW_AI Float canonical(Float a) {
   const __mmask16 nan = _mm512_cmp_ps_mask(a.raw(), a.raw(), _CMP_UNORD_Q);
   return (V32f)_mm512_mask_mov_epi32(_mm512_castps_si512(a.raw()), nan, _mm512_set1_epi32(0x7FC00000));
+}
+LW_AI Float load_floats(const float* at) { return (V32f)_mm512_loadu_ps(at); }
+/// A weight as the arithmetic takes it: 0 below 2^-63, infinite from 2^63 on.
+LW_AI Float limited(Float a) {
+  const __m512i bits = _mm512_castps_si512(a.raw());
+  const __m512i magnitude = _mm512_and_si512(bits, _mm512_set1_epi32(0x7FFFFFFF));
+  const __mmask16 least = _mm512_cmpge_epi32_mask(magnitude, _mm512_set1_epi32(64 << 23));
+  const __mmask16 most = _mm512_cmpge_epi32_mask(magnitude, _mm512_set1_epi32(190 << 23));
+  const __mmask16 finite = _mm512_cmple_epi32_mask(magnitude, _mm512_set1_epi32(0x7F800000));
+  // Infinity of the weight's sign; a NaN stays one.
+  const __m512i infinite = _mm512_or_si512(_mm512_xor_si512(bits, magnitude), _mm512_set1_epi32(0x7F800000));
+  return (V32f)_mm512_mask_mov_epi32(_mm512_maskz_mov_epi32(least, bits), most & finite, infinite);
+}
+/// Sum of the lanes, by halves.
+LW_AI float fold16(Float a) {
+  const __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(a.raw()), _mm512_extractf32x8_ps(a.raw(), 1));
+  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 LW_AI void store(float* at, Float a) { _mm512_storeu_ps(at, a.raw()); }
 
@@ -140,7 +172,9 @@ LW_AI void store(float* at, Float a) { _mm512_storeu_ps(at, a.raw()); }
 
 #define LW_HAVE_BYTES_ADD
 #define LW_HAVE_SPREAD_BITS
+#define LW_HAVE_SPREAD_BITS_TO
 #define LW_HAVE_SPREAD_CRUMBS
+#define LW_HAVE_SPREAD_CRUMBS_FROM
 #define LW_HAVE_TRITS
 #define LW_HAVE_SIGN_INDEX
 #define LW_HAVE_NEGATE
@@ -163,21 +197,38 @@ using avx512::V8u;
 // again costs nothing.
 static LW_AI lw_word lw_bytes_add(lw_word a, lw_word b) { return (V32u)((V8u)a.v + (V8u)b.v); }
 static LW_AI __m512i lw_bit_places(unsigned long long control) { return _mm512_set1_epi64((long long)control); }
+// The eight bits from bit `low` of both words of a pair on in byte 0, those from low + step on in byte 1, and so on.
+static LW_AI __m512i lw_bytes_from(lw_word word, std::uint32_t low, std::uint32_t step) {
+  unsigned long long control = 0;
+  for (std::uint32_t byte = 0; byte < 8; ++byte) {
+    const std::uint32_t first = low + step * (byte & 3u) + (byte < 4 ? 0u : 32u);
+    control |= (first & 63ull) << (8 * byte);
+  }
+  return _mm512_multishift_epi64_epi8(lw_bit_places(control), word.raw());
+}
+static LW_AI lw_word lw_spread_bits_to(lw_word word, std::uint32_t first, std::uint32_t to) {
+  return lw_word(lw_bytes_from(word, first - to, 1)) & (0x01010101u << to);
+}
+static LW_AI lw_word lw_spread_crumbs_from(lw_word word, std::uint32_t first) {
+  return lw_word(lw_bytes_from(word, first, 2)) & 0x03030303u;
+}
 static LW_AI lw_word lw_spread_bits(lw_word bits) {
   return lw_word(_mm512_multishift_epi64_epi8(lw_bit_places(0x2322212003020100ull), bits.raw())) & 0x01010101u;
 }
 static LW_AI lw_word lw_spread_crumbs(lw_word crumbs) {
   return lw_word(_mm512_multishift_epi64_epi8(lw_bit_places(0x2624222006040200ull), crumbs.raw())) & 0x03030303u;
 }
-// In 16 bits: byte * power * 256 leaves the wanted fraction in the high byte, and its product with 3 the digit above.
+// In 16 bits: byte * power * 256 leaves the wanted fraction, and the high half of its product with 3 is the digit; with
+// 3 * 256, the digit stands in the high byte, above what is left.
 static LW_AI lw_word lw_trits(lw_word bytes, std::uint32_t place) {
   const int power = place < 4 ? (int)((0x1B090301u >> (8 * place)) & 255u) : 81;
-  const __m512i three = _mm512_set1_epi16(3);
   const __m512i even =
-      _mm512_mulhi_epu16(_mm512_mullo_epi16(bytes.raw(), _mm512_set1_epi16((short)(power << 8))), three);
+      _mm512_mulhi_epu16(_mm512_mullo_epi16(bytes.raw(), _mm512_set1_epi16((short)(power << 8))), _mm512_set1_epi16(3));
   const __m512i high = _mm512_and_si512(bytes.raw(), _mm512_set1_epi16((short)0xFF00));
-  const __m512i odd = _mm512_mulhi_epu16(_mm512_mullo_epi16(high, _mm512_set1_epi16((short)power)), three);
-  return _mm512_or_si512(even, _mm512_slli_epi16(odd, 8));
+  const __m512i odd =
+      _mm512_mulhi_epu16(_mm512_mullo_epi16(high, _mm512_set1_epi16((short)power)), _mm512_set1_epi16(768));
+  // The high byte of the one, the low byte of the other.
+  return _mm512_ternarylogic_epi32(odd, even, _mm512_set1_epi16((short)0xFF00), 0xE4);
 }
 static LW_AI lw_word lw_sign_index(lw_word index) {
   return index | (lw_word(_mm512_popcnt_epi32(index.raw())) << 31u) >> 24u;

@@ -17,6 +17,7 @@ typedef float V32f __attribute__((vector_size(32)));
 #include "backends/cpu/simd/unroll.inc.h"
 
 inline constexpr bool many_registers = false;
+inline constexpr int most_sums = 4;
 
 struct Word {
   V32u v[2];
@@ -61,6 +62,8 @@ LW_AI Float operator+(Float a, Float b) { return {a.v[0] + b.v[0], a.v[1] + b.v[
 LW_AI Float operator*(Float a, Float b) { return {a.v[0] * b.v[0], a.v[1] * b.v[1]}; }
 LW_AI Float operator-(Float a) { return {-a.v[0], -a.v[1]}; }
 
+LW_AI Float as_float(Word a) { return {(V32f)a.v[0], (V32f)a.v[1]}; }
+LW_AI Word to_word(Int a) { return {(V32u)a.v[0], (V32u)a.v[1]}; }
 LW_AI Int to_int(Word a) { return {wrap(a.v[0]), wrap(a.v[1])}; }
 LW_AI Float to_float(Int a) { return {(V32f)_mm256_cvtepi32_ps(a.raw(0)), (V32f)_mm256_cvtepi32_ps(a.raw(1))}; }
 /// a * b + c, rounded once; used only where a * b is exact.
@@ -109,15 +112,18 @@ LW_AI Int broadcast(const std::int32_t* at) { return Int(*at); }
 LW_AI Float broadcast(const float* at) { return Float(*at); }
 LW_AI __m256i four_bytes(const std::int8_t* x) { return _mm256_set1_epi32(*(const std::int32_t*)x); }
 
-/// sums[c] += the unsigned codes of `Quads` quads (at most `Most`) * column c of x, whose bytes start at x + 256 * c.
-template <int Quads, int Columns, unsigned Most>
-LW_AI void dot_chunk(const Word* codes, const std::int8_t* x, Int* sums) {
+/// sums[c] += the unsigned codes of `Quads` quads (at most `Most`) * column c of x, whose bytes start at x + 256 * c;
+/// between(q) once for each quad. One chunk at a time: two would need more registers than there are.
+template <int Quads, int Columns, int Sides, unsigned Most, class Between>
+LW_AI void dot_chunk(const Word* codes, const std::int8_t* x, Int* sums, Between between) {
+  static_assert(Sides == 1);
 #if LW_HAVE_AVXVNNI
   unroll<0, Columns>([&](auto c) __attribute__((always_inline)) {
     unroll<0, Quads>([&](auto q) __attribute__((always_inline)) {
       const __m256i row = four_bytes(x + c * 256 + q * 4);
       sums[c] = {_mm256_dpbusd_avx_epi32(sums[c].raw(0), codes[q].raw(0), row),
                  _mm256_dpbusd_avx_epi32(sums[c].raw(1), codes[q].raw(1), row)};
+      if constexpr (c == 0) between(q);
     });
   });
 #else
@@ -136,6 +142,7 @@ LW_AI void dot_chunk(const Word* codes, const std::int8_t* x, Int* sums) {
                                          const __m256i row = four_bytes(x + c * 256 + q * 4);
                                          low = _mm256_add_epi16(low, _mm256_maddubs_epi16(codes[q].raw(0), row));
                                          high = _mm256_add_epi16(high, _mm256_maddubs_epi16(codes[q].raw(1), row));
+                                         if constexpr (c == 0) between(q);
                                        });
         sums[c] = sums[c] + Int(_mm256_madd_epi16(low, ones), _mm256_madd_epi16(high, ones));
       });
@@ -156,20 +163,31 @@ LW_AI void dot_chunk(const Word* codes, const std::int8_t* x, Int* sums) {
           sums[c].v[h] = (V32i)_mm256_add_epi32(sums[c].raw(h), products);
         });
       });
+      between(q);
     });
   }
 #endif
 }
+/// Two small unsigned integers, 16 bits each.
+LW_AI Word pair_of(Int low, Int high) { return to_word(low) | (to_word(high) << 16); }
+/// sum + a pair times a pair of signed 16-bit integers.
+LW_AI Int dot_pairs(Int sum, Word pair, const std::int32_t* x) {
+  const __m256i row = _mm256_set1_epi32(*x);
+  return sum + Int(_mm256_madd_epi16(pair.raw(0), row), _mm256_madd_epi16(pair.raw(1), row));
+}
+LW_AI Int dot_pairs(Int sum, Word pair, Word x) {
+  return sum + Int(_mm256_madd_epi16(pair.raw(0), x.raw(0)), _mm256_madd_epi16(pair.raw(1), x.raw(1)));
+}
 LW_AI void prefetch(const std::uint8_t* at) { asm volatile("prefetcht1 %0" : : "m"(*at)); }
 
-LW_AI __m256 capped_power_half(__m256i exponent) {
-  const __m256i raised = _mm256_max_epi32(_mm256_add_epi32(exponent, _mm256_set1_epi32(127)), _mm256_setzero_si256());
-  const __m256i above = _mm256_cmpgt_epi32(exponent, _mm256_set1_epi32(90));
+LW_AI __m256 biased_power_half(__m256i biased) {
+  const __m256i raised = _mm256_max_epi32(biased, _mm256_setzero_si256());
+  const __m256i above = _mm256_cmpgt_epi32(biased, _mm256_set1_epi32(90 + 127));
   return _mm256_castsi256_ps(_mm256_blendv_epi8(_mm256_slli_epi32(raised, 23), _mm256_set1_epi32(0x7F800000), above));
 }
-/// 2^exponent, +0 below 2^-126, +infinity above 2^90.
-LW_AI Float capped_power(Int exponent) {
-  return {(V32f)capped_power_half(exponent.raw(0)), (V32f)capped_power_half(exponent.raw(1))};
+/// 2^(biased - 127), +0 below 2^-126, +infinity above 2^90.
+LW_AI Float biased_power(Int biased) {
+  return {(V32f)biased_power_half(biased.raw(0)), (V32f)biased_power_half(biased.raw(1))};
 }
 LW_AI __m256 canonical_half(__m256 a) {
   const __m256 nan = _mm256_cmp_ps(a, a, _CMP_UNORD_Q);
@@ -177,6 +195,26 @@ LW_AI __m256 canonical_half(__m256 a) {
 }
 /// Any NaN as 0x7FC00000.
 LW_AI Float canonical(Float a) { return {(V32f)canonical_half(a.raw(0)), (V32f)canonical_half(a.raw(1))}; }
+LW_AI Float load_floats(const float* at) { return {(V32f)_mm256_loadu_ps(at), (V32f)_mm256_loadu_ps(at + 8)}; }
+LW_AI __m256 limited_half(__m256 a) {
+  const __m256i bits = _mm256_castps_si256(a);
+  const __m256i magnitude = _mm256_and_si256(bits, _mm256_set1_epi32(0x7FFFFFFF));
+  const __m256i least = _mm256_cmpgt_epi32(magnitude, _mm256_set1_epi32((64 << 23) - 1));
+  const __m256i most = _mm256_cmpgt_epi32(magnitude, _mm256_set1_epi32((190 << 23) - 1));
+  const __m256i nan = _mm256_cmpgt_epi32(magnitude, _mm256_set1_epi32(0x7F800000));
+  const __m256i infinite = _mm256_or_si256(_mm256_xor_si256(bits, magnitude), _mm256_set1_epi32(0x7F800000));
+  return _mm256_castsi256_ps(
+      _mm256_blendv_epi8(_mm256_and_si256(least, bits), infinite, _mm256_andnot_si256(nan, most)));
+}
+/// A weight as the arithmetic takes it: 0 below 2^-63, infinite from 2^63 on; a NaN stays one.
+LW_AI Float limited(Float a) { return {(V32f)limited_half(a.raw(0)), (V32f)limited_half(a.raw(1))}; }
+/// Sum of the lanes, by halves.
+LW_AI float fold16(Float a) {
+  const __m256 eight = _mm256_add_ps(a.raw(0), a.raw(1));
+  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
 LW_AI void store(float* at, Float a) {
   _mm256_storeu_ps(at, a.raw(0));
   _mm256_storeu_ps(at + 8, a.raw(1));
@@ -188,6 +226,7 @@ LW_AI void store(float* at, Float a) {
 #define lw_int ::lanewise::LW_TARGET::Int
 #define lw_float ::lanewise::LW_TARGET::Float
 #define LW_TO_I32(value) ::lanewise::LW_TARGET::to_int(value)
+#define LW_AS_FLOAT(bits) ::lanewise::LW_TARGET::as_float(bits)
 
 #define LW_HAVE_BYTES_ADD
 #define LW_HAVE_SPREAD_BITS
