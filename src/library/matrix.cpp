@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "backends/cpu/cpu.h"
 #include "base/checked.h"
 #include "library/edge.h"
 #include "library/handles.h"
@@ -40,8 +41,8 @@ Outcome settle(const lw_device& device, lw_matrix& matrix) {
       call.parts,
       [](void* context, std::uint32_t part) {
         const Call& mine = *static_cast<const Call*>(context);
-        pack_matrix(mine.device.layout, mine.matrix.view, mine.units * part / mine.parts,
-                    mine.units * (part + 1) / mine.parts, mine.matrix.packed.data());
+        cpu_pack(mine.device.capabilities, mine.device.layout, mine.matrix.view, mine.units * part / mine.parts,
+                 mine.units * (part + 1) / mine.parts, mine.matrix.packed.data());
       },
       &call);
   matrix.layout = device.layout;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <vector>
 
+#include "backends/cpu/cpu.h"
 #include "bench_machine.h"
 #include "bench_run.h"
 #include "model.h"
@@ -153,7 +154,7 @@ class Packer {
   double pack(const WalkedMemory& memory) {
     return share_out(crew_, items_.size(), [&](std::uint64_t i) {
       const Item& item = items_[i];
-      pack_matrix(layout_, item.matrix->raw, item.begin, item.end, memory.data() + item.matrix->offset);
+      cpu_pack(capabilities_, layout_, item.matrix->raw, item.begin, item.end, memory.data() + item.matrix->offset);
     });
   }
   void check(const WalkedMemory& memory) {
@@ -169,6 +170,7 @@ class Packer {
 
   const gguf::Model& model_;
   Layout layout_;
+  std::uint32_t capabilities_ = cpu_capabilities();
   Crew& crew_;
   std::vector<Matrix> matrices_;
   std::vector<Item> items_;

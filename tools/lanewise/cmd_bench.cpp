@@ -39,6 +39,15 @@ struct Options {
 constexpr std::uint64_t most_tokens = 4096;
 constexpr std::uint64_t least_walked = std::uint64_t{1} << 30;
 constexpr std::uint64_t caches_walked = 4;
+
+// Those that are named, or all of them.
+Result<std::vector<Format>> chosen_formats(const std::vector<std::string>& names) {
+  if (names != std::vector<std::string>{"all"}) return parse_formats(names);
+  std::vector<Format> all;
+  for (const FormatInfo& info : lanewise::formats()) all.push_back(info.format);
+  return all;
+}
+
 const std::vector<std::string> default_formats{"q8_0", "q6_K", "q4_K", "q4_0", "iq2_xxs"};
 constexpr Shape default_shape{14336, 4096};
 
@@ -116,7 +125,7 @@ class Bench {
     base_.kernel = options_.device.kernel;
     LW_TRY(choose_layout());
     const bool defaults = options_.formats.empty() && options_.model.empty();
-    LW_ASSIGN(formats, parse_formats(defaults ? default_formats : options_.formats));
+    LW_ASSIGN(formats, chosen_formats(defaults ? default_formats : options_.formats));
     if (!options_.model.empty()) return plan_model(formats);
     std::vector<Shape> shapes;
     for (const std::string& text : options_.shapes) {
@@ -309,7 +318,7 @@ Exit bench(Context& context, const Options& options) {
 
 Job setup(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("--format", options->formats, "Formats (default: q8_0,q6_K,q4_K,q4_0,iq2_xxs)")
+  app.add_option("--format", options->formats, "Formats, or all (default: q8_0,q6_K,q4_K,q4_0,iq2_xxs)")
       ->delimiter(',')
       ->type_name("F,...");
   app.add_option("--shape", options->shapes, "Shapes (default: 4096x14336)")->delimiter(',')->type_name("KxROWS,...");
