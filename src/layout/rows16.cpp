@@ -17,19 +17,13 @@ void for_each_run(const FormatInfo& info, std::uint64_t cols, Visit visit) {
   const std::uint64_t lead = rows16_lead(info.format);
   const std::uint64_t beside_at = lead != 0 ? 0 : info.block_bytes - beside;
   const std::uint64_t words = info.block_bytes / 4;
-  std::uint64_t packed = 0;
-  std::uint64_t block = 0;
   const std::uint64_t blocks = cols / info.block_elements;
-  const std::uint64_t step = 256 / info.block_elements;
-  for (; block < blocks; block += step) {
-    const std::uint64_t count = std::min(step, blocks - block);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      for (std::uint64_t w = 0; w < words; ++w, packed += 64)
-        visit(packed, (block + i) * info.block_bytes + lead + 4 * w, 4);
-    }
-    for (std::uint64_t i = 0; i < count && beside != 0; ++i, packed += 16 * beside) {
-      visit(packed, (block + i) * info.block_bytes + beside_at, beside);
-    }
+  std::uint64_t packed = 0;
+  for (std::uint64_t block = 0; block < blocks; ++block) {
+    for (std::uint64_t w = 0; w < words; ++w, packed += 64) visit(packed, block * info.block_bytes + lead + 4 * w, 4);
+  }
+  for (std::uint64_t block = 0; block < blocks && beside != 0; ++block, packed += 16 * beside) {
+    visit(packed, block * info.block_bytes + beside_at, beside);
   }
 }
 

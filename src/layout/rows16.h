@@ -1,9 +1,10 @@
 // The `rows16` layout: rows interleaved by sixteen, so that one vector register holds the same word of sixteen rows.
 //
-// A tile is sixteen rows of K elements, its super-blocks (256 elements; the last may be short) one after the other. Of
-// a super-block, first the blocks' words: [block][bytes / 4][16 rows] 32-bit words; then the bytes of the blocks beside
-// them (bytes % 4 of each, which stand at a block's front or end, wherever its codes leave words unaligned):
-// [block][16 rows][bytes % 4]. Not a bit changes and none is added; rows past the last are zero.
+// A tile is sixteen rows of K elements. First the words of all its blocks: [block][bytes / 4][16 rows] 32-bit words;
+// then the bytes beside them (bytes % 4 of each block, which stand at its front or end, wherever its codes leave words
+// unaligned): [block][16 rows][bytes % 4]. Apart, so that every vector of words is aligned: behind the words of its own
+// super-block, 32 bytes (66 = 16 words + 2) would put the words of every second one across two cache lines. Not a bit
+// changes and none is added; rows past the last are zero.
 #pragma once
 
 #include <cstdint>

@@ -47,19 +47,16 @@ std::uint64_t place_in_rows16(const FormatInfo& info, std::uint64_t cols, std::u
   const std::uint64_t lead = rows16_lead(info.format);
   const std::uint64_t block = at / size;
   const std::uint64_t byte = at % size;
-  const std::uint64_t a_step = 256 / info.block_elements;
-  const std::uint64_t step = block / a_step;
-  const std::uint64_t in_step = std::min(a_step, cols / info.block_elements - step * a_step);
+  const std::uint64_t blocks = cols / info.block_elements;
   const std::uint64_t lane = row % 16;
-  const std::uint64_t start = row / 16 * 16 * row_bytes(info, cols) + step * a_step * size * 16;
-  const std::uint64_t i = block % a_step;
+  const std::uint64_t start = row / 16 * 16 * row_bytes(info, cols);
   const std::uint64_t words = size / 4;
   if (byte >= lead && byte < lead + words * 4) {
     const std::uint64_t word = (byte - lead) / 4;
-    return start + ((i * words + word) * 16 + lane) * 4 + (byte - lead) % 4;
+    return start + ((block * words + word) * 16 + lane) * 4 + (byte - lead) % 4;
   }
   const std::uint64_t side = byte < lead ? byte : byte - words * 4;
-  return start + in_step * words * 64 + (i * 16 + lane) * beside + side;
+  return start + blocks * words * 64 + (block * 16 + lane) * beside + side;
 }
 
 class Layouts : public testing::TestWithParam<FormatInfo> {};

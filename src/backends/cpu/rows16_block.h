@@ -115,16 +115,20 @@ LW_FIELD_AT(m)
 /// GGUF's rows to the rows16 layout: a transposition of words, whatever the format.
 template <class F>
 struct Packing {
+  // Of a super-block: all of it, its words, and the bytes beside them.
   static constexpr std::uint64_t step_bytes = 256 / F::elements * F::bytes * 16;
+  static constexpr std::uint64_t word_step = 256 / F::elements * (F::bytes / 4) * 64;
+  static constexpr std::uint64_t beside_step = step_bytes - word_step;
   static constexpr std::uint32_t words = F::bytes / 4;
   static constexpr std::uint32_t beside = F::bytes % 4;
   static constexpr std::uint32_t beside_at = F::lead != 0 ? 0 : F::bytes - beside;
   static_assert(words >= 4, "four words are moved at once");
 
+  /// Bytes of a tile's words, behind which those beside them lie.
+  static constexpr std::uint64_t tile_words(std::uint64_t cols) { return cols / F::elements * words * 64; }
   /// Super-block b of sixteen rows, `blocks` blocks of it.
   static __attribute__((noinline)) void step(const std::uint8_t* const* rows, std::uint64_t b, int blocks,
-                                             std::uint8_t* out) {
-    std::uint8_t* behind = out + static_cast<std::uint64_t>(blocks) * words * 64;
+                                             std::uint8_t* out, std::uint8_t* behind) {
     for (int i = 0; i < blocks; ++i, out += words * 64) {
       const std::uint64_t block = (b * (256 / F::elements) + static_cast<std::uint64_t>(i)) * F::bytes;
       for (std::uint32_t w = 0; w < words; w += 4) {
@@ -143,7 +147,8 @@ struct Packing {
   static void tile(const std::uint8_t* const* rows, std::uint64_t cols, std::uint8_t* out) {
     for (std::uint64_t b = 0; b * 256 < cols; ++b) {
       const std::uint64_t left = cols - b * 256;
-      step(rows, b, left >= 256 ? 256 / F::elements : static_cast<int>(left / F::elements), out + b * step_bytes);
+      step(rows, b, left >= 256 ? 256 / F::elements : static_cast<int>(left / F::elements), out + b * word_step,
+           out + tile_words(cols) + b * beside_step);
     }
   }
 };

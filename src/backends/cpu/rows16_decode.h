@@ -102,8 +102,8 @@ struct Decoder {
   }
 
   /// `count` blocks to memory: one copy of the decoding text serves every kernel that reads codes from there.
-  static __attribute__((noinline)) void decode(const std::uint8_t* tile, int count, SuperBlock& out) {
-    const std::uint8_t* behind = tile + count * BlockVectors<F>::word_bytes;
+  static __attribute__((noinline)) void decode(const std::uint8_t* tile, const std::uint8_t* behind, int count,
+                                               SuperBlock& out) {
 #pragma GCC unroll 1
     for (int i = 0; i < count; ++i) {
       const BlockVectors<F> block = BlockVectors<F>::at(tile, behind, i);

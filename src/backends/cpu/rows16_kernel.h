@@ -322,10 +322,9 @@ struct Rows16 {
   }
 
   /// One super-block of `blocks` blocks, fewer than all only at the end of a row.
-  static LW_AI void super_block(const std::uint8_t* tile, int blocks, const std::uint8_t* x, int batches,
-                                const std::uint8_t* fetch, State& state) {
+  static LW_AI void super_block(const std::uint8_t* tile, const std::uint8_t* behind, int blocks, const std::uint8_t* x,
+                                int batches, const std::uint8_t* fetch, State& state) {
     if constexpr (T < 4 && many_registers) {
-      const std::uint8_t* behind = tile + blocks * BlockVectors<F>::word_bytes;
 #pragma GCC unroll 1
       for (int i = 0; i < blocks; ++i) {
         block_in_registers(BlockVectors<F>::at(tile, behind, i), x, i * static_cast<int>(F::elements),
@@ -333,7 +332,7 @@ struct Rows16 {
       }
     } else {
       SuperBlock decoded;
-      Decode::decode(tile, blocks, decoded);
+      Decode::decode(tile, behind, blocks, decoded);
 #pragma GCC unroll 1
       for (int n = 0; n < (Batches == 1 ? 1 : batches); ++n) {
         batch_from_memory(decoded, blocks, x + n * at.bytes, fetch, state.a[n]);
@@ -343,6 +342,10 @@ struct Rows16 {
 
   static void tile(const Rows16Call& call) {
     alignas(64) std::uint8_t scratch[Packing<F>::step_bytes];
+    constexpr std::uint64_t word_step = Packing<F>::word_step;
+    constexpr std::uint64_t beside_step = Packing<F>::beside_step;
+    const std::uint64_t words = Packing<F>::tile_words(call.cols);
+    const std::uint64_t tile_bytes = call.cols / F::elements * F::bytes * 16;
     const std::uint64_t steps = (call.cols + 255) / 256;
     const std::uint64_t record = static_cast<std::uint64_t>(call.batches) * at.bytes;
     Float r[Batches * T][8];
@@ -356,14 +359,25 @@ struct Rows16 {
         const std::uint64_t left = call.cols - b * 256;
         const int blocks = left >= 256 ? Decode::blocks : static_cast<int>(left / F::elements);
         const std::uint8_t* step = scratch;
+        const std::uint8_t* behind = scratch + word_step;
         const std::uint8_t* fetch = call.next + b * Packing<F>::step_bytes;
         if (call.packed != nullptr) {
-          step = call.packed + b * Packing<F>::step_bytes;
-          fetch = step + call.ahead;
+          step = call.packed + b * word_step;
+          behind = call.packed + words + b * beside_step;
+          // Ahead among words: past a tile's they go on in the next tile's.
+          fetch = call.packed;
+          std::uint64_t ahead = b * word_step + call.ahead;
+          for (; ahead >= words; ahead -= words) fetch += tile_bytes;
+          fetch += ahead;
+          if constexpr (beside_step != 0) {
+            for (std::uint64_t line = 0; line < beside_step; line += 64) {
+              prefetch(behind + call.ahead / word_step * beside_step + line);
+            }
+          }
         } else {
-          Packing<F>::step(call.rows, b, blocks, scratch);
+          Packing<F>::step(call.rows, b, blocks, scratch, scratch + word_step);
         }
-        super_block(step, blocks, call.x + b * record, call.batches, fetch, state);
+        super_block(step, behind, blocks, call.x + b * record, call.batches, fetch, state);
       }
       for (int t = 0; t < Batches * T; ++t) {
         const Float* a = state.a[t / T][t % T];
