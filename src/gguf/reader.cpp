@@ -28,10 +28,11 @@ std::size_t likeness(std::string_view a, std::string_view b) {
 
 struct IndexedName {
   std::string_view name;
-  std::optional<std::uint64_t> index;
+  std::optional<std::uint64_t> index;  // UINT64_MAX where it doesn't fit
+  std::string_view digits = {};
 };
 
-// Splits "NAME[i]"; no index where the end isn't of that form. An index too large to write down is UINT64_MAX.
+// Splits "NAME[i]"; no index where the end isn't of that form.
 IndexedName split_index(std::string_view text) {
   const auto open = text.rfind('[');
   if (open == std::string_view::npos || !text.ends_with(']')) return {text, std::nullopt};
@@ -44,7 +45,7 @@ IndexedName split_index(std::string_view text) {
     const auto figure = static_cast<std::uint64_t>(digit - '0');
     value = value > (UINT64_MAX - figure) / 10 ? UINT64_MAX : value * 10 + figure;
   }
-  return {text.substr(0, open), value};
+  return {text.substr(0, open), value, digits};
 }
 
 Result<std::optional<SplitInfo>> split_of(const Shard& shard) { return read_split(shard.metadata()); }
@@ -240,9 +241,14 @@ Result<MatrixView> Model::matrix(std::string_view name) const {
   const std::uint64_t index = wanted.index.value_or(0);
   // One without rows is still a matrix, of no rows; an index then has nothing to choose from.
   if (wanted.index && index >= matrices) {
-    return make_error(LW_ERROR_NOT_FOUND, "tensor " + quoted(tensor.name) + " has no matrix [" + number(index) +
-                                              "]: it holds " + number(matrices) +
-                                              (matrices > 0 ? ", [0] to [" + number(matrices - 1) + "]" : ""));
+    constexpr std::size_t most_digits = 40;
+    const std::string holds = matrices == 0 ? "it holds none"
+                              : matrices == 1
+                                  ? "it is a single one, [0]"
+                                  : "it holds " + number(matrices) + ", [0] to [" + number(matrices - 1) + "]";
+    return make_error(LW_ERROR_NOT_FOUND, "tensor " + quoted(tensor.name) + " has no matrix [" +
+                                              std::string(wanted.digits.substr(0, most_digits)) +
+                                              (wanted.digits.size() > most_digits ? "...]: " : "]: ") + holds);
   }
   MatrixView out;
   out.format = tensor.format->format;
