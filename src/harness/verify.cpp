@@ -296,7 +296,16 @@ Verdict verify_case(const Case& problem, const VerifyOptions& options) {
     return refused;
   }
   w.data = memory->data();
-  fill_weights(problem.format, problem.cols, problem.fill, problem.seed, 0, problem.rows, memory->data());
+  RowWork work(options, problem.rows);
+  const std::uint64_t chunk = std::max<std::uint64_t>(1, chunk_elements / problem.cols);
+  const bool filled = work.run(problem.rows, chunk, [&](std::uint64_t begin, std::uint64_t end) {
+    fill_weights(problem.format, problem.cols, problem.fill, problem.seed, begin, end, memory->data());
+  });
+  if (!filled) {
+    if (work.out_of_memory()) refused.error = out_of_memory(problem);
+    refused.cancelled = !work.out_of_memory();
+    return refused;
+  }
   Verdict verdict = std::move(verify_windows(w, problem, {&problem.tokens, 1}, options).front());
   verdict.red_zone_bytes += memory->damaged();
   return verdict;
