@@ -239,6 +239,40 @@ TEST_F(Commands, VerifySyntheticAndProblems) {
   EXPECT_EQ(of_file.code, 0) << of_file.err;
 }
 
+// A list is one word: what follows is an argument again.
+TEST_F(Commands, OptionsBeforeTheModel) {
+  const Finished verify = run({"verify", "--format", "q4_0,q8_0", "--tokens", "1", model_});
+  EXPECT_EQ(verify.code, 0) << verify.err;
+  EXPECT_NE(verify.out.find("4 cases"), std::string::npos) << verify.out;
+}
+
+// Whatever the seed and the windows, no synthetic case is left mistrusted by chance: these were.
+TEST_F(Commands, SyntheticCasesProveSomething) {
+  for (const auto& [format, seed] : std::vector<std::pair<const char*, const char*>>{{"f16", "1"},
+                                                                                     {"q1_0", "3007"},
+                                                                                     {"mxfp4", "5007"},
+                                                                                     {"tq2_0", "6007"},
+                                                                                     {"iq3_xxs", "7007"},
+                                                                                     {"nvfp4", "9007"}}) {
+    const Finished verify = run({"verify", "--format", format, "--tokens", "1", "--seed", seed});
+    EXPECT_EQ(verify.code, 0) << format << ": " << verify.err;
+    EXPECT_NE(verify.out.find("24 passed, 0 failed, 0 mistrusted"), std::string::npos) << verify.out;
+  }
+}
+
+// A model's float matrices are read raw, with a line; asked for by name, they are an error.
+TEST_F(Commands, VerifyAModelInAnotherLayout) {
+  const Finished verify = run({"verify", model_, "--layout", "rows16", "--tokens", "1,9"});
+  const Json devices = Json::parse(run({"devices", "--json", "-"}).out);
+  if (devices["devices"][0]["isa"].size() == 1) {
+    EXPECT_EQ(verify.code, 4) << verify.err;
+    return;
+  }
+  EXPECT_EQ(verify.code, 0) << verify.err;
+  EXPECT_NE(verify.out.find("note: f16 is read raw: layout rows16 holds codes alone"), std::string::npos) << verify.out;
+  EXPECT_EQ(run({"verify", model_, "--layout", "rows16", "--format", "f16"}).code, 4);
+}
+
 TEST_F(Commands, DigestIsTheSameForAnyNumberOfThreads) {
   const Finished one = run({"digest", model_, "--threads", "1"});
   ASSERT_EQ(one.code, 0) << one.err;
@@ -282,6 +316,19 @@ TEST_F(Commands, TraceShowsTheOutputThatGemvGives) {
       run({"trace", "gemv:q5_0:640x65:tensor=blk.0.attn_q.weight", "--model", model_, "--row", "64", "--token", "0"});
   EXPECT_EQ(text.code, 0) << text.err;
   EXPECT_NE(text.out.find("no stage differs: 20 steps"), std::string::npos);
+}
+
+// A kernel of another layout reads the matrix in that layout.
+TEST_F(Commands, TraceInAnotherLayout) {
+  const Json devices = Json::parse(run({"devices", "--json", "-"}).out);
+  if (devices["devices"][0]["isa"].size() == 1) GTEST_SKIP() << "this processor or build has no kernel of rows16";
+  for (const char* row : {"0", "15", "16", "36"}) {
+    const std::string problem = "gemv:q4_K:512x37:tokens=2:layout=rows16:seed=3";
+    const Finished trace = run({"trace", problem, "--row", row, "--token", "1"});
+    EXPECT_EQ(trace.code, 0) << trace.err;
+    EXPECT_NE(trace.out.find(".rows16."), std::string::npos);
+    EXPECT_NE(trace.out.find("no stage differs"), std::string::npos) << trace.out;
+  }
 }
 
 TEST_F(Commands, DevicesVersionHelpCompletions) {

@@ -2,17 +2,21 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
+#include <thread>
 
 namespace lanewise::program_test {
 namespace {
@@ -37,6 +41,20 @@ void drain(std::array<int, 2> pipes, std::array<std::string*, 2> texts) {
   }
 }
 
+// Waits until the process handles SIGTERM, which the program asks for together with the rest.
+void wait_for_handlers(pid_t child) {
+  const std::string path = "/proc/" + std::to_string(child) + "/status";
+  for (int i = 0; i < 2000; ++i) {
+    std::ifstream status(path);
+    for (std::string line; std::getline(status, line);) {
+      if (!line.starts_with("SigCgt:")) continue;
+      if ((std::stoull(line.substr(7), nullptr, 16) >> (SIGTERM - 1) & 1U) != 0) return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  throw std::runtime_error("the program never set up its signals");
+}
+
 }  // namespace
 
 Finished run(const std::vector<std::string>& arguments, const Start& start) {
@@ -55,6 +73,12 @@ Finished run(const std::vector<std::string>& arguments, const Start& start) {
   if (child == 0) {
     const int target = start.stdout_path.empty() ? out[1] : ::open(start.stdout_path.c_str(), O_WRONLY);
     if (target < 0 || ::dup2(target, STDOUT_FILENO) < 0 || ::dup2(err[1], STDERR_FILENO) < 0) ::_exit(126);
+    // This process may have been started with some ignored.
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) {
+      std::signal(signal, start.ignore_signal && signal == start.signal ? SIG_IGN : SIG_DFL);
+    }
+    const rlimit limit{start.file_limit, start.file_limit};
+    if (start.file_limit != 0 && ::setrlimit(RLIMIT_FSIZE, &limit) != 0) ::_exit(125);
     ::unsetenv("LANEWISE_ISA");
     for (const auto& [key, value] : start.environment) ::setenv(key.c_str(), value.c_str(), 1);
     ::execv(argv[0], argv.data());
@@ -62,6 +86,11 @@ Finished run(const std::vector<std::string>& arguments, const Start& start) {
   }
   ::close(out[1]);
   ::close(err[1]);
+  if (start.signal != 0) {
+    wait_for_handlers(child);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    ::kill(child, start.signal);
+  }
   Finished result;
   drain({start.close_stdout ? -1 : out[0], err[0]}, {&result.out, &result.err});
   int status = 0;

@@ -1,6 +1,7 @@
 // Starts the program as a user would and gives back what it said.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,9 @@ struct Start {
   std::vector<std::pair<std::string, std::string>> environment;  ///< added to this process's own
   std::string stdout_path;                                       ///< instead of the captured one
   bool close_stdout = false;                                     ///< a pipe whose reader is gone
+  int signal = 0;                ///< sent once the program has set up its signals and a moment has passed
+  bool ignore_signal = false;    ///< the program is started with `signal` ignored
+  std::uint64_t file_limit = 0;  ///< RLIMIT_FSIZE; 0: none
 };
 
 /// The program that this build made, with these arguments.

@@ -93,7 +93,7 @@ class Packer {
     // Once before anything is timed: what the page cache can hold of the file, it holds then.
     LW_TRY(time_reading(model_, crew_));
     for (unsigned round = 0; round < rounds; ++round) {
-      if (stop_asked) return interrupted().error;
+      if (stop_asked) return times_;
       LW_ASSIGN(seconds, time_reading(model_, crew_));
       read.push_back(seconds);
       {

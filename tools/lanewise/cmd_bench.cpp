@@ -14,6 +14,7 @@
 #include "json.h"
 #include "kernels/kernel.h"
 #include "model.h"
+#include "options.h"
 #include "selection.h"
 
 namespace lanewise::program {
@@ -34,9 +35,9 @@ struct Options {
   bool sleep = false;
   bool verbose = false;
   DeviceOptions device;
+  std::vector<const CLI::Option*> not_with_pack;
 };
 
-constexpr std::uint64_t most_tokens = 4096;
 constexpr std::uint64_t least_walked = std::uint64_t{1} << 30;
 constexpr std::uint64_t caches_walked = 4;
 
@@ -89,6 +90,7 @@ class Bench {
       if (kernel_missing_) return not_here(std::move(planned).error());
       return std::move(planned).error();
     }
+    LW_TRY(check_json(options_.json));
     LW_TRY(choose_memory());
     LW_ASSIGN(memory, WalkedMemory::create(machine_.walked));
     report_.head(notes_);
@@ -114,11 +116,6 @@ class Bench {
 
  private:
   Outcome plan() {
-    for (const std::uint64_t tokens : options_.tokens) {
-      if (tokens == 0 || tokens > most_tokens) {
-        return make_error(LW_ERROR_ARGUMENT, fmt::format("--tokens takes 1 to {}, not {}", most_tokens, tokens));
-      }
-    }
     LW_ASSIGN(planes, parse_planes(options_.activation));
     base_.planes = planes;
     base_.fill = Fill::random;
@@ -284,14 +281,19 @@ class Bench {
 };
 
 Exit pack(Context& context, const Options& options, BenchMachine machine) {
-  if (!options.model.empty() || !options.shapes.empty() || !options.formats.empty()) {
-    return bad_usage("--pack packs every matrix of its model: leave --model, --shape and --format out");
+  for (const CLI::Option* option : options.not_with_pack) {
+    if (option->count() != 0) {
+      return bad_usage(fmt::format("--pack packs every matrix of its model: leave {} out", option->get_name()));
+    }
   }
   LW_ASSIGN(layout, parse_layout(options.layout.empty() ? "rows16" : options.layout));
   LW_ASSIGN(model, open_model(options.pack));
+  LW_TRY(check_json(options.json));
   Crew crew(machine.threads, machine.spin);
   machine.threads = crew.threads();
-  LW_ASSIGN(times, time_packing(model, layout, crew, options.rounds));
+  auto measured = time_packing(model, layout, crew, options.rounds);
+  if (stop_asked) return interrupted();
+  LW_ASSIGN(times, std::move(measured));
   if (!context.quiet && options.json != "-") {
     print_machine(context.out, machine);
     print(context.out, times, layout_name(layout));
@@ -318,33 +320,31 @@ Exit bench(Context& context, const Options& options) {
 
 Job setup(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("--format", options->formats, "Formats, or all (default: q8_0,q6_K,q4_K,q4_0,iq2_xxs)")
-      ->delimiter(',')
-      ->type_name("F,...");
-  app.add_option("--shape", options->shapes, "Shapes (default: 4096x14336)")->delimiter(',')->type_name("KxROWS,...");
-  app.add_option("--tokens", options->tokens, "Windows: tokens in one call (default: 1,2,4,8)")
-      ->delimiter(',')
-      ->type_name("N,...");
+  auto* format =
+      declare_list(app, "--format", &options->formats, "Formats, or all (default: q8_0,q6_K,q4_K,q4_0,iq2_xxs)")
+          ->type_name("F,...");
+  auto* shape = declare_list(app, "--shape", &options->shapes, "Shapes (default: 4096x14336)")->type_name("KxROWS,...");
+  auto* tokens = declare_tokens(app, &options->tokens);
   app.add_option("--layout", options->layout, "Where the bits of W lie (default: rows16, float formats raw)")
       ->type_name("L");
-  declare_planes(app, &options->activation);
+  auto* planes = declare_planes(app, &options->activation);
   options->device.declare_device(app);
   options->device.declare_threads(app);
-  options->device.declare_kernel(app);
+  auto* kernel = options->device.declare_kernel(app);
   app.add_flag("--sleep", options->sleep, "Threads that sleep between calls (the library's) instead of spinning");
-  app.add_flag("--hot", options->hot, "Beside the cold figures, those of one copy of W read over and over");
-  app.add_option("--rounds", options->rounds, "Interleaved rounds that medians are over (default: 7)")
-      ->check(CLI::Range(1u, 1000u))
-      ->type_name("N");
-  app.add_option("--bytes", options->bytes, "Bytes of copies of W (default: four last caches, at least 1 GiB)")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40U))
-      ->type_name("N");
+  auto* hot = app.add_flag("--hot", options->hot, "Beside the cold figures, those of one copy of W read over and over");
+  declare_number(app, "--rounds", &options->rounds, 1, 1000,
+                 "Interleaved rounds that medians are over, up to 1000 (default: 7)");
+  auto* bytes = declare_number(app, "--bytes", &options->bytes, 1, std::uint64_t{1} << 40U,
+                               "Bytes of copies of W (default: four last caches, at least 1 GiB)");
   auto* model = app.add_option("--model", options->model, "Shapes of this file's weights; ends with a projection")
                     ->type_name("FILE");
   app.add_option("--pack", options->pack, "Time putting this file's weights into the layout, against memcpy")
       ->excludes(model)
       ->type_name("FILE");
-  app.add_flag("--verbose", options->verbose, "Each case's problem string, for lanewise verify and trace");
+  auto* verbose =
+      app.add_flag("--verbose", options->verbose, "Each case's problem string, for lanewise verify and trace");
+  options->not_with_pack = {model, shape, format, tokens, planes, kernel, hot, bytes, verbose};
   declare_json(app, &options->json);
   return [options](Context& context) { return bench(context, *options); };
 }

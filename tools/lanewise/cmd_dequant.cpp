@@ -21,7 +21,6 @@ struct Options {
 Exit dequant(Context& context, const Options& options) {
   LW_ASSIGN(model, open_model(options.model));
   LW_ASSIGN(matrix, find_matrix(model, options.tensor));
-  LW_TRY(refuse_overwriting(options.output, {options.model}));
   LW_ASSIGN(sink, FileSink::create(options.output));
   const std::array<std::uint64_t, 2> shape{matrix.rows, matrix.cols};
   const std::string header = npy_header(shape);

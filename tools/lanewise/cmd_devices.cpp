@@ -42,6 +42,7 @@ void print_kernels(Context& context) {
 
 Exit devices(Context& context, const Options& options) {
   if (auto fault = check_isa()) return *fault;
+  LW_TRY(check_json(options.json));
   const std::vector<std::string> names = cpu_kernel_names();
   Json list = Json::array();
   for (const DeviceEntry& entry : device_entries()) {

@@ -72,6 +72,7 @@ class Digest {
 Exit digest(Context& context, const Options& options) {
   if (auto fault = check_device(options.device)) return *fault;
   LW_ASSIGN(model, open_model(options.model));
+  LW_TRY(check_json(options.json));
   LW_ASSIGN(planes, parse_planes(options.activation));
   LW_ASSIGN(device, open_device(options.device));
   Digest all(device.get(), planes);

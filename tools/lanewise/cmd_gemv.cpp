@@ -38,6 +38,7 @@ Outcome read_input(const std::string& path, const std::string& tensor, std::uint
   reading.expected_prefix = "\x93NUMPY";
   LW_ASSIGN(file, MappedFile::open(path, reading));
   input->file = std::move(file);
+  note_input(path);
   LW_ASSIGN(header, parse_npy(input->file.bytes()));
   input->header = header;
   const auto& shape = header.shape;
@@ -93,7 +94,7 @@ Exit gemv(Context& context, const Options& options) {
     error.message = "'" + printable(options.x) + "': " + error.message;
     return error.code == LW_ERROR_IO || error.code == LW_ERROR_MEMORY ? Exit(error) : Exit(bad_input(error));
   }
-  LW_TRY(refuse_overwriting(options.y, {options.model, options.x}));
+  LW_TRY(check_output(options.y));
 
   const auto outputs = checked_mul(x.tokens, matrix.rows);
   const auto bytes = outputs ? checked_mul(*outputs, sizeof(float)) : std::nullopt;

@@ -181,11 +181,12 @@ void print_calls(Output& out, const Census& census) {
   if (census.shared_inputs.empty()) return;
   out.text("\nmatrices of one x\n");
   for (const SharedInput& input : census.shared_inputs) {
-    out.print("  {}: in {} layers, all of one format and K in {}\n", input.members, input.layers, input.whole);
+    out.print("  {}: in {} layer{}, all of one format and K in {}\n", input.members, input.layers,
+              input.layers == 1 ? "" : "s", input.whole);
   }
   for (const OneCall& call : census.one_calls) {
-    out.print("    one call: {:<24}{:<9}K {:<7}rows {:<20}{} layers\n", call.members, call.format, call.cols, call.rows,
-              call.count);
+    out.print("    one call: {:<24}{:<9}K {:<7}rows {:<20}{} layer{}\n", call.members, call.format, call.cols,
+              call.rows, call.count, call.count == 1 ? "" : "s");
   }
 }
 
@@ -200,6 +201,7 @@ void print_tensors(Output& out, const gguf::Model& model) {
 
 Exit info(Context& context, const Options& options) {
   LW_ASSIGN(model, open_model(options.model));
+  LW_TRY(check_json(options.json));
   const Census census = take_census(model);
   if (!options.json.empty()) {
     Exit written = write_json(context, options.json, to_json(model, census, options));

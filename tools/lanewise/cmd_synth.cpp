@@ -8,6 +8,7 @@
 #include "gguf/writer.h"
 #include "harness/fill.h"
 #include "model.h"
+#include "options.h"
 
 namespace lanewise::program {
 namespace {
@@ -97,7 +98,7 @@ Job setup(CLI::App& app) {
   app.add_option("-o,--output", options->output, "The GGUF file to write; '-' is stdout")
       ->required()
       ->type_name("FILE");
-  app.add_option("--seed", options->seed, "The same seed gives the same bytes (default: 1)")->type_name("N");
+  declare_number(app, "--seed", &options->seed, 0, UINT64_MAX, "The same seed gives the same bytes (default: 1)");
   return [options](Context& context) { return synth(context, *options); };
 }
 

@@ -1,5 +1,6 @@
 // trace: one output, stage by stage, by the scalar kernel and by the oracle.
 
+#include <algorithm>
 #include <bit>
 #include <memory>
 #include <vector>
@@ -9,9 +10,12 @@
 #include "command.h"
 #include "device.h"
 #include "harness/case.h"
+#include "harness/compare.h"
 #include "harness/stages.h"
 #include "json.h"
+#include "layout/layout.h"
 #include "model.h"
+#include "options.h"
 
 namespace lanewise::program {
 namespace {
@@ -66,7 +70,12 @@ Outcome load_weights(const Options& options, Subject& subject) {
     const auto bytes = checked_mul(rows, row_bytes(format_info(problem.format), problem.cols));
     if (!bytes || *bytes > PTRDIFF_MAX) return make_error(LW_ERROR_MEMORY, "the matrix doesn't fit the memory");
     subject.weights.resize(*bytes);
-    fill_weights(problem.format, problem.cols, problem.fill, problem.seed, 0, rows, subject.weights.data());
+    constexpr std::uint64_t chunk_elements = std::uint64_t{1} << 18U;
+    const std::uint64_t chunk = std::max<std::uint64_t>(1, chunk_elements / problem.cols);
+    for (std::uint64_t begin = 0; begin < rows && !stop_asked; begin += std::min(chunk, rows - begin)) {
+      fill_weights(problem.format, problem.cols, problem.fill, problem.seed, begin,
+                   begin + std::min(chunk, rows - begin), subject.weights.data());
+    }
     subject.w = {problem.format, rows, problem.cols, subject.weights.data()};
   }
   return Done{};
@@ -100,8 +109,18 @@ Outcome compute(const Options& options, Subject& subject) {
                          options.device.device, cpu_capabilities(), kernel));
   subject.kernel = plan.name;
   subject.why = plan.why;
+  // The kernel's own reading of W: in the problem's layout, with a fence at its end as in verify.
+  MatrixView laid_out = subject.w;
+  Fenced packed;
+  if (problem.layout != Layout::raw) {
+    LW_ASSIGN(memory, Fenced::create(packed_bytes(problem.layout, subject.w), Fence::page));
+    packed = std::move(memory);
+    const std::uint64_t units = pack_units(problem.layout, subject.w.rows);
+    pack_matrix(problem.layout, subject.w, 0, units, packed.data());
+    laid_out.data = packed.data();
+  }
   std::vector<float> y(tokens * subject.w.rows);
-  plan.kernel->launch(subject.w, *activation, {y.data(), Dtype::f32, subject.w.rows}, options.row, options.row + 1);
+  plan.kernel->launch(laid_out, *activation, {y.data(), Dtype::f32, subject.w.rows}, options.row, options.row + 1);
   subject.kernel_y = y[options.token * subject.w.rows + options.row];
   subject.scalar = trace_scalar(subject.w, *activation, options.row, options.token);
 
@@ -205,6 +224,8 @@ Exit trace(Context& context, const Options& options) {
                                  options.token, problem.rows - 1, problem.tokens - 1));
   }
   LW_TRY(load_weights(options, subject));
+  if (stop_asked) return interrupted();
+  LW_TRY(check_json(options.json));
   if (Outcome computed = compute(options, subject); !computed) {
     Error error = std::move(computed).error();
     return error.code == LW_ERROR_NOT_FOUND ? Exit(not_here(error)) : Exit(error);
@@ -247,8 +268,8 @@ Job setup(CLI::App& app) {
       ->required()
       ->type_name("PROBLEM");
   app.add_option("--model", options->model, "The file, for a problem with tensor=NAME")->type_name("FILE");
-  app.add_option("--row", options->row, "Row of W")->required()->type_name("R");
-  app.add_option("--token", options->token, "Token of x")->required()->type_name("T");
+  declare_number(app, "--row", &options->row, 0, UINT64_MAX, "Row of W, from 0")->required()->type_name("R");
+  declare_number(app, "--token", &options->token, 0, UINT64_MAX, "Token of x, from 0")->required()->type_name("T");
   options->device.declare_device(app);
   options->device.declare_kernel(app);
   declare_json(app, &options->json);

@@ -42,6 +42,11 @@ void declare(CLI::App& app, bool* quiet, std::function<void(Job)> on_command) {
     CLI::App* sub = app.add_subcommand(command->name, command->summary);
     sub->footer(std::string("Examples:\n") + command->examples);
     Job job = command->setup(*sub);
+    for (CLI::Option* option : sub->get_options([](const CLI::Option* each) { return each->get_expected_max() > 0; })) {
+      // Without a name: CLI11 would print it after the option's type.
+      option->check(
+          [](const std::string& value) { return value.empty() ? std::string("the value is empty") : std::string(); });
+    }
     sub->callback([job, on_command] { on_command(job); });
   }
 }

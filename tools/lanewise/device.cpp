@@ -9,6 +9,7 @@
 
 #include "backends/cpu/cpu.h"
 #include "gguf/escape.h"
+#include "options.h"
 
 namespace lanewise::program {
 const std::vector<DeviceEntry>& device_entries() {
@@ -22,13 +23,12 @@ void DeviceOptions::declare_device(CLI::App& app) {
 }
 
 void DeviceOptions::declare_threads(CLI::App& app) {
-  app.add_option("--threads", threads, "Threads of the CPU; 0: one a processor (default). No bit depends on it")
-      ->check(CLI::Range(0u, 1024u))
-      ->type_name("N");
+  declare_number(app, "--threads", &threads, 0, 1024,
+                 "Threads of the CPU, up to 1024; 0: one a processor (default). No bit depends on it");
 }
 
-void DeviceOptions::declare_kernel(CLI::App& app) {
-  app.add_option("--kernel", kernel, "That kernel or an error, by its full name or the last part of it")
+CLI::Option* DeviceOptions::declare_kernel(CLI::App& app) {
+  return app.add_option("--kernel", kernel, "That kernel or an error, by its full name or the last part of it")
       ->type_name("K");
 }
 
@@ -60,8 +60,8 @@ std::uint32_t thread_count(const DeviceOptions& options) {
   return options.threads != 0 ? options.threads : std::max(1u, cpu_count());
 }
 
-void declare_planes(CLI::App& app, std::string* name) {
-  app.add_option("--activation", *name, "How x is held: x8, x16 (default) or x24 bits an element")
+CLI::Option* declare_planes(CLI::App& app, std::string* name) {
+  return app.add_option("--activation", *name, "How x is held: x8, x16 (default) or x24 bits an element")
       ->check(CLI::IsMember({"x8", "x16", "x24"}))
       ->type_name("A");
 }

@@ -27,7 +27,7 @@ struct DeviceOptions {
 
   void declare_device(CLI::App& app);
   void declare_threads(CLI::App& app);
-  void declare_kernel(CLI::App& app);
+  CLI::Option* declare_kernel(CLI::App& app);
 };
 
 /// Nothing where the device and the instruction set asked for (LANEWISE_ISA) are here; a Fault that lists what is,
@@ -39,7 +39,7 @@ std::optional<Fault> check_isa();
 std::uint32_t thread_count(const DeviceOptions& options);
 
 /// Declares --activation; x16 where it isn't given.
-void declare_planes(CLI::App& app, std::string* name);
+CLI::Option* declare_planes(CLI::App& app, std::string* name);
 
 /// The library's handles, freed in the right order by their owners.
 struct DeviceCloser {

@@ -1,5 +1,9 @@
 #include "exit_codes.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
 #include <csignal>
 
 #include <fmt/format.h>
@@ -11,6 +15,18 @@ std::atomic<bool> stop_asked = false;
 namespace {
 
 void on_signal(int) { stop_asked = true; }
+
+// Read by the handler, so no std::string. An empty one names no file.
+std::array<char, 4096> unfinished_file{};
+
+void on_bus_error(int) {
+  constexpr std::string_view line =
+      "lanewise: a file in use was shortened or can't be read any more: run again when it is whole (LW_ERROR_IO)\n";
+  // There is nobody left to tell if this fails.
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+  if (unfinished_file[0] != '\0') ::unlink(unfinished_file.data());
+  ::_exit(exit_io);
+}
 
 }  // namespace
 
@@ -54,17 +70,33 @@ std::string error_line(const Error& error) {
   return line;
 }
 
+void set_unfinished_file(std::string_view path) {
+  unfinished_file[0] = '\0';
+  if (path.empty() || path.size() >= unfinished_file.size()) return;
+  // The first byte last: a handler in between sees no name.
+  std::ranges::copy(path.substr(1), unfinished_file.begin() + 1);
+  unfinished_file[path.size()] = '\0';
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  unfinished_file[0] = path[0];
+}
+
 void install_signal_handlers() {
   struct sigaction action = {};
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
   // Once: a second signal ends a program that doesn't come to its next question.
   action.sa_flags = static_cast<int>(SA_RESETHAND);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before = {};
+    sigaction(signal, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
+  }
+  action.sa_handler = on_bus_error;
+  sigaction(SIGBUS, &action, nullptr);
   struct sigaction ignore = {};
   ignore.sa_handler = SIG_IGN;
   sigemptyset(&ignore.sa_mask);
-  sigaction(SIGPIPE, &ignore, nullptr);
+  for (const int signal : {SIGPIPE, SIGXFSZ}) sigaction(signal, &ignore, nullptr);
 }
 
 }  // namespace lanewise::program

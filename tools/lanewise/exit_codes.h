@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -67,7 +68,11 @@ inline Fault interrupted() {
   return {make_error(LW_ERROR_IO, "interrupted; nothing half-written was left"), exit_interrupted};
 }
 
-/// SIGINT, SIGTERM and SIGHUP set stop_asked; a closed pipe becomes a failed write instead of a silent death.
+/// SIGINT, SIGTERM and SIGHUP set stop_asked, unless the caller had them ignored (nohup); a closed pipe and a file over
+/// its limit become failed writes; SIGBUS (a mapped file was shortened, or its disk failed) ends the program with one
+/// line, exit_io and no half-written file.
 void install_signal_handlers();
+/// The file that SIGBUS removes; empty: none. A path over 4095 bytes is none.
+void set_unfinished_file(std::string_view path);
 
 }  // namespace lanewise::program

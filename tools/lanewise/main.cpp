@@ -1,7 +1,9 @@
 // lanewise: the program. docs/program.md describes its commands, exit codes and JSON.
 
+#include <algorithm>
 #include <cstdio>
 #include <new>
+#include <optional>
 
 #include "command.h"
 #include "gguf/escape.h"
@@ -12,7 +14,11 @@ namespace {
 Exit unknown_command(const std::string& word) {
   std::string known;
   for (const Command* command : commands()) known += fmt::format("{}{}", known.empty() ? "" : ", ", command->name);
-  return bad_usage(fmt::format("there is no command '{}': there are {}", gguf::escape_for_terminal(word, 40), known));
+  if (word.empty())
+    return bad_usage(fmt::format("a command is missing: there are {}; 'lanewise --help' explains", known));
+  return bad_usage(fmt::format("there is no {} '{}': there are {}; 'lanewise --help' explains",
+                               word.starts_with('-') ? "option" : "command", gguf::escape_for_terminal(word, 40),
+                               known));
 }
 
 // --help, --version and mistakes of the command line.
@@ -27,19 +33,32 @@ Exit parse_outcome(const CLI::App& app, const CLI::ParseError& error, Context& c
   }
   // CLI11 says of an unknown command that one is missing.
   if (app.get_subcommands().empty()) {
-    for (const std::string& word : app.remaining()) {
-      if (!word.starts_with('-')) return unknown_command(word);
-    }
+    const std::vector<std::string> words = app.remaining();
+    const auto command = std::ranges::find_if(words, [](const std::string& word) { return !word.starts_with('-'); });
+    if (command != words.end()) return unknown_command(*command);
+    return unknown_command(words.empty() ? "" : words.front());
   }
   std::string command = "lanewise";
   for (const CLI::App* sub : app.get_subcommands()) command += " " + sub->get_name();
   return bad_usage(fmt::format("{}; '{} --help' says what there is", gguf::escape_for_terminal(error.what()), command));
 }
 
+// CLI11 takes the word after "--json=" for its value: with an unset variable there, a model would be written over.
+std::optional<std::string> option_without_value(int argc, char** argv) {
+  for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
+    const std::string_view word(argv[i]);
+    if (word.starts_with("--") && word.ends_with('=')) return std::string(word.substr(0, word.size() - 1));
+  }
+  return std::nullopt;
+}
+
 Exit run(int argc, char** argv, Context& context, bool* quiet) {
   CLI::App app("Quantised matrix-vector products straight off GGUF files, the same bits on every device.", "lanewise");
   Job job;
   declare(app, quiet, [&job](Job chosen) { job = std::move(chosen); });
+  if (const auto option = option_without_value(argc, argv)) {
+    return bad_usage(fmt::format("{}: the value is empty", gguf::escape_for_terminal(*option, 40)));
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

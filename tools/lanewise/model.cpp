@@ -1,14 +1,18 @@
 #include "model.h"
 
-#include <sys/stat.h>
-
 #include <fmt/format.h>
+
+#include "output.h"
 
 namespace lanewise::program {
 
 Result<gguf::Model> open_model(const std::string& path) {
   auto model = gguf::Model::open(path);
-  if (model) return model;
+  if (model) {
+    note_input(path);
+    for (std::uint32_t i = 0; i < model->shard_count(); ++i) note_input(model->shard_path(i));
+    return model;
+  }
   Error error = std::move(model).error();
   const std::string name = "'" + printable(path) + "'";
   if (error.message.find(name) == std::string::npos) error.message = name + ": " + error.message;
@@ -33,18 +37,6 @@ void for_each_matrix(const gguf::Model& model,
       view.data += view.bytes();
     }
   }
-}
-
-Outcome refuse_overwriting(const std::string& output, std::initializer_list<std::string> inputs) {
-  struct stat out = {};
-  if (::stat(output.c_str(), &out) != 0 || !S_ISREG(out.st_mode)) return Done{};
-  for (const std::string& input : inputs) {
-    struct stat in = {};
-    if (::stat(input.c_str(), &in) != 0 || in.st_dev != out.st_dev || in.st_ino != out.st_ino) continue;
-    return make_error(LW_ERROR_ARGUMENT, fmt::format("'{}' is an input and would be replaced: name another output file",
-                                                     gguf::escape_for_terminal(output, 300)));
-  }
-  return Done{};
 }
 
 }  // namespace lanewise::program

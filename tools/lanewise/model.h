@@ -13,7 +13,7 @@
 
 namespace lanewise::program {
 
-/// gguf::Model::open, with the path in every message.
+/// gguf::Model::open, with the path in every message; its files are inputs (note_input).
 Result<gguf::Model> open_model(const std::string& path);
 /// "NAME" or "NAME[i]".
 Result<MatrixView> find_matrix(const gguf::Model& model, std::string_view name);
@@ -22,7 +22,5 @@ Result<MatrixView> find_matrix(const gguf::Model& model, std::string_view name);
 void for_each_matrix(const gguf::Model& model, const std::function<bool(const std::string&, const MatrixView&)>& visit);
 /// A name of a file, safe to print.
 inline std::string printable(std::string_view name) { return gguf::escape_for_terminal(name, 200); }
-/// A command's output file may not be one of its inputs: it would be replaced. Errors: LW_ERROR_ARGUMENT.
-Outcome refuse_overwriting(const std::string& output, std::initializer_list<std::string> inputs);
 
 }  // namespace lanewise::program

@@ -4,12 +4,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
+#include "exit_codes.h"
 #include "gguf/escape.h"
 
 namespace lanewise::program {
@@ -50,11 +55,82 @@ Outcome Output::flush() {
   return make_error(LW_ERROR_IO, "writing to the standard output failed: " + system_text(error_));
 }
 
-Error FileSink::io_error(int number) const {
-  const std::string name = path_ == "-" ? "the standard output" : "'" + gguf::escape_for_terminal(path_, 300) + "'";
+namespace {
+
+// Device and number of each file read.
+std::vector<std::pair<dev_t, ino_t>>& inputs() {
+  static std::vector<std::pair<dev_t, ino_t>> list;
+  return list;
+}
+
+Error write_error(const std::string& path, int number) {
+  const std::string name = path == "-" ? "the standard output" : "'" + gguf::escape_for_terminal(path, 300) + "'";
   const char* advice = number == ENOSPC ? "; free some room or write elsewhere, nothing was left behind" : "";
   return make_error(LW_ERROR_IO, "writing to " + name + " failed: " + system_text(number) + advice);
 }
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+// Where a name leads: links are followed, also one whose file isn't there yet.
+std::string follow_links(std::string path) {
+  constexpr int most_links = 40;
+  for (int i = 0; i < most_links; ++i) {
+    std::array<char, PATH_MAX> text{};
+    const ssize_t length = ::readlink(path.c_str(), text.data(), text.size());
+    if (length < 0 || static_cast<std::size_t>(length) == text.size()) break;
+    const std::string target(text.data(), static_cast<std::size_t>(length));
+    path = target.starts_with('/') ? target : folder_of(path) + "/" + target;
+  }
+  return path;
+}
+
+// An output's place, looked at.
+struct Place {
+  std::string path;     // links followed
+  bool exists = false;  // as a regular file
+  bool in_place = false;
+  mode_t mode = 0;
+};
+
+Result<Place> look_at(const std::string& path) {
+  Place place;
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) return write_error(path, EISDIR);
+    place.in_place = !S_ISREG(status.st_mode);
+    place.exists = !place.in_place;
+    place.mode = status.st_mode;
+    if (place.exists && std::ranges::count(inputs(), std::pair(status.st_dev, status.st_ino)) != 0) {
+      return make_error(LW_ERROR_ARGUMENT, "'" + gguf::escape_for_terminal(path, 300) +
+                                               "' is an input and would be replaced: name another output file");
+    }
+    // A file that is protected from writing is not to be replaced either, though its folder would allow it.
+    if (::access(path.c_str(), W_OK) != 0) return write_error(path, errno);
+  } else if (errno != ENOENT) {
+    return write_error(path, errno);
+  }
+  place.path = place.in_place ? path : follow_links(path);
+  if (!place.in_place && ::access(folder_of(place.path).c_str(), W_OK | X_OK) != 0) return write_error(path, errno);
+  return place;
+}
+
+}  // namespace
+
+void note_input(const std::string& path) {
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) == 0) inputs().emplace_back(status.st_dev, status.st_ino);
+}
+
+Outcome check_output(const std::string& path) {
+  if (path == "-") return Done{};
+  LW_TRY(look_at(path));
+  return Done{};
+}
+
+Error FileSink::io_error(int number) const { return write_error(path_, number); }
 
 Result<FileSink> FileSink::create(const std::string& path) {
   FileSink sink;
@@ -64,21 +140,13 @@ Result<FileSink> FileSink::create(const std::string& path) {
     if (sink.descriptor_ < 0) return sink.io_error(errno);
     return sink;
   }
-  struct stat status = {};
-  const bool exists = ::stat(path.c_str(), &status) == 0;
-  if (exists && !S_ISREG(status.st_mode)) {
+  LW_ASSIGN(place, look_at(path));
+  if (place.in_place) {
     sink.descriptor_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
     if (sink.descriptor_ < 0) return sink.io_error(errno);
     return sink;
   }
-  sink.target_ = path;
-  if (exists) {
-    // A link stays a link: the file it leads to is replaced.
-    if (char* resolved = ::realpath(path.c_str(), nullptr)) {
-      sink.target_ = resolved;
-      std::free(resolved);
-    }
-  }
+  sink.target_ = place.path;
   sink.temporary_ = sink.target_ + ".XXXXXX";
   sink.descriptor_ = ::mkostemp(sink.temporary_.data(), O_CLOEXEC);
   if (sink.descriptor_ < 0) {
@@ -86,10 +154,11 @@ Result<FileSink> FileSink::create(const std::string& path) {
     sink.temporary_.clear();
     return sink.io_error(number);
   }
+  set_unfinished_file(sink.temporary_);
   // mkostemp makes files for their owner alone: give the mode that an ordinary creation, or the old file, has.
   const mode_t mask = ::umask(0);
   ::umask(mask);
-  const mode_t mode = exists ? status.st_mode & 07777u : 0666u & ~mask;
+  const mode_t mode = place.exists ? place.mode & 07777u : 0666u & ~mask;
   if (::fchmod(sink.descriptor_, mode) != 0) return sink.io_error(errno);
   return sink;
 }
@@ -104,7 +173,9 @@ FileSink::FileSink(FileSink&& other) noexcept
 
 FileSink::~FileSink() {
   if (descriptor_ >= 0) ::close(descriptor_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (temporary_.empty()) return;
+  ::unlink(temporary_.c_str());
+  set_unfinished_file({});
 }
 
 Outcome FileSink::write(const void* data, std::size_t bytes) {
@@ -118,6 +189,7 @@ Outcome FileSink::commit() {
   if (!temporary_.empty() && ::fsync(descriptor_) != 0) return io_error(errno);
   if (::close(std::exchange(descriptor_, -1)) != 0) return io_error(errno);
   if (!temporary_.empty() && ::rename(temporary_.c_str(), target_.c_str()) != 0) return io_error(errno);
+  if (!temporary_.empty()) set_unfinished_file({});
   temporary_.clear();
   return Done{};
 }

@@ -36,12 +36,18 @@ class Output {
   int error_ = 0;
 };
 
+/// Remembers a file that the command reads: nothing is written over it afterwards, whatever name leads there.
+void note_input(const std::string& path);
+/// What FileSink::create() would refuse, known before the work is done: an output that is an input
+/// (LW_ERROR_ARGUMENT), a directory, a place where nothing may be written (LW_ERROR_IO).
+Outcome check_output(const std::string& path);
+
 /// A file that appears under its name only when it is complete: written beside it under a temporary name, then renamed
-/// over it. What isn't committed is removed. A path that is no regular file (a pipe, a device) is written in place; "-"
-/// is the standard output.
+/// over it. What isn't committed is removed, also when a signal of exit_codes.h ends the program. A path that is no
+/// regular file (a pipe, a device) is written in place; "-" is the standard output. One at a time.
 class FileSink {
  public:
-  /// Errors: LW_ERROR_IO.
+  /// Errors: those of check_output().
   static Result<FileSink> create(const std::string& path);
   FileSink(FileSink&& other) noexcept;
   FileSink& operator=(FileSink&&) = delete;

@@ -107,6 +107,11 @@ void VerifyReport::head() {
              "weights = bits", "error/bound", "verdict");
 }
 
+void VerifyReport::note(std::string text) {
+  if (lines_) out_.print("note: {}\n", text);
+  notes_.push_back(std::move(text));
+}
+
 void VerifyReport::add(const std::string& format, const Verdict& verdict, bool with_weights) {
   open_.add(verdict, with_weights);
   formats_[format].add(verdict, with_weights);
@@ -153,6 +158,7 @@ Json VerifyReport::json(double seconds) const {
   out["total"] = to_json(total_);
   out["formats"] = Json::object();
   for (const auto& [format, tally] : formats_) out["formats"][format] = to_json(tally);
+  out["notes"] = notes_;
   out["verdicts"] = verdicts_;
   return out;
 }

@@ -37,6 +37,8 @@ class VerifyReport {
   VerifyReport(Output& out, bool lines, bool json) : out_(out), lines_(lines), json_(json) {}
 
   void head();
+  /// A line that stands for itself.
+  void note(std::string text);
   /// Counts a verdict under `format` and in the row that is open.
   void add(const std::string& format, const Verdict& verdict, bool with_weights);
   /// Ends the open row and prints it under `label`.
@@ -63,6 +65,7 @@ class VerifyReport {
   std::map<std::string, Tally> formats_;
   std::optional<Verdict> first_failure_;
   Json verdicts_ = Json::array();
+  Json notes_ = Json::array();
 };
 
 }  // namespace lanewise::program
