@@ -191,7 +191,7 @@ typedef struct lw_device_options {
   void* parallel_user;
   /* "raw" or NULL: matrices are read where they lie, nothing is copied. "rows16": matrices of codes are repacked when
    * they are made, in memory of the library's own, for the fastest kernels; the bytes they came from are needed no
-   * more. */
+   * more. LW_ERROR_UNSUPPORTED where this processor has no kernel for it. */
   const char* layout;
 } lw_device_options;
 #define LW_DEVICE_OPTIONS_INIT \

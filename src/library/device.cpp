@@ -35,6 +35,21 @@ Outcome check_kernel(const std::string& name, std::string_view backend, std::uin
   return nearest;
 }
 
+// A layout that no format has a kernel for is an error now, not after a whole model was repacked into it.
+Outcome check_layout(const lw_device& device) {
+  if (device.layout == Layout::raw) return Done{};
+  for (const FormatInfo& info : formats()) {
+    if (!has_layout(device.layout, info)) continue;
+    for (const Planes planes : {Planes::x8, Planes::x16, Planes::x24}) {
+      const Problem problem{info.format, 1, info.block_elements, 1, planes, device.layout};
+      if (find_kernel(problem, device.name, device.capabilities, device.kernel) != nullptr) return Done{};
+    }
+  }
+  return make_error(LW_ERROR_UNSUPPORTED,
+                    device.name + " has no kernel for layout " + std::string(layout_name(device.layout)) +
+                        (device.kernel.empty() ? " on this processor" : " called '" + device.kernel + "'"));
+}
+
 Result<Layout> find_layout(std::string_view name) {
 #define LW_LAYOUT(layout, packed) \
   if (name == #layout) return Layout::layout;
@@ -65,6 +80,7 @@ Outcome open(const lw_device_options& options, lw_device** out) {
     device->kernel = options.kernel;
     LW_TRY(check_kernel(device->kernel, device->name, device->capabilities, device->layout));
   }
+  LW_TRY(check_layout(*device));
   device->threads = options.threads != 0 ? options.threads : cpu_count();
   device->parallel_for = options.parallel_for;
   device->parallel_user = options.parallel_user;
