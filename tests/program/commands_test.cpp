@@ -377,6 +377,8 @@ TEST_F(Commands, BashCompletes) {
   EXPECT_EQ(offers("verify --keep", 2), "--keep-going\n");
   EXPECT_EQ(offers("verify --activation x", 3), "x8 x16 x24\n");
   EXPECT_EQ(offers("verify --format iq2_x", 3), "iq2_xxs iq2_xs\n");
+  EXPECT_EQ(offers("verify --format q4_K,iq2_x", 3), "q4_K,iq2_xxs q4_K,iq2_xs\n");
+  EXPECT_EQ(offers("verify --layout r", 3), "raw rows16\n");
   EXPECT_EQ(offers("completions z", 2), "zsh\n");
   EXPECT_EQ(offers("info " + directory_.file("mod"), 2), model_ + "\n");
 }

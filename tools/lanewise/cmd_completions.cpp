@@ -21,6 +21,7 @@ struct OptionFacts {
   std::string description;
   bool takes_value = false;
   bool takes_file = false;
+  bool takes_list = false;          // "a,b,c"
   std::vector<std::string> values;  // where they can be listed
 };
 
@@ -63,6 +64,7 @@ OptionFacts facts_of(const CLI::Option& option) {
   facts.description = option.get_description();
   facts.takes_value = option.get_items_expected_max() > 0;
   facts.takes_file = option.get_type_name() == "FILE";
+  facts.takes_list = option.get_type_name().ends_with(",...");
   facts.values = values_of(option.get_type_name());
   return facts;
 }
@@ -118,8 +120,12 @@ void bash(Output& out, const std::vector<CommandFacts>& commands, const std::vec
         patterns += fmt::format("{}{}:{}", patterns.empty() ? "" : "|", command.name, flag);
       }
       if (!option.values.empty()) {
-        out.print("    {}) mapfile -t COMPREPLY < <(compgen -W '{}' -- \"$current\"); return ;;\n", patterns,
-                  fmt::join(option.values, " "));
+        // Of a list, its last item.
+        out.print("    {}) mapfile -t COMPREPLY < <(compgen {}); return ;;\n", patterns,
+                  fmt::format(fmt::runtime(option.takes_list
+                                               ? R"(-P "${{current%"${{current##*,}}"}}" -W '{}' -- "${{current##*,}}")"
+                                               : R"(-W '{}' -- "$current")"),
+                              fmt::join(option.values, " ")));
       } else if (option.takes_file) {
         out.print("    {}) mapfile -t COMPREPLY < <(compgen -f -- \"$current\"); return ;;\n", patterns);
       } else {
