@@ -173,7 +173,8 @@ class Bench {
     }
     if (!groups_.empty()) return Done{};
     return make_error(LW_ERROR_NOT_FOUND,
-                      fmt::format("no matrix of weights in '{}' is what --format asks for", printable(options_.model)));
+                      fmt::format("there is no matrix of weights in '{}'{}", printable(options_.model),
+                                  formats.empty() ? " to time" : " that --format asks for"));
   }
 
   Outcome add_group(Format format, Shape shape) {

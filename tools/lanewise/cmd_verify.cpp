@@ -137,7 +137,9 @@ class Verifier {
       if (report_.total().cases == 0) {
         return make_error(
             LW_ERROR_NOT_FOUND,
-            fmt::format("no matrix of weights in '{}' is what --tensor and --format ask for", printable(plan_.model)));
+            fmt::format(
+                "there is no matrix of weights in '{}'{}", printable(plan_.model),
+                options_.tensor.empty() && options_.formats.empty() ? "" : " that --tensor and --format ask for"));
       }
     } else {
       synthetic();
