@@ -296,7 +296,11 @@ Verdict verify_case(const Case& problem, const VerifyOptions& options) {
     return refused;
   }
   w.data = memory->data();
-  RowWork work(options, problem.rows);
+  // Not part of the progress, which counts the rows of the work that is judged.
+  VerifyOptions filling;
+  filling.threads = options.threads;
+  filling.cancel = options.cancel;
+  RowWork work(filling, problem.rows);
   const std::uint64_t chunk = std::max<std::uint64_t>(1, chunk_elements / problem.cols);
   const bool filled = work.run(problem.rows, chunk, [&](std::uint64_t begin, std::uint64_t end) {
     fill_weights(problem.format, problem.cols, problem.fill, problem.seed, begin, end, memory->data());

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
 
 #include "arithmetic/scalar.h"
@@ -131,6 +133,17 @@ TEST(Verify, ReportsProgressAndStopsWhenAsked) {
   const Verdict stopped = verify_case(problem, options);
   EXPECT_EQ(stopped.kind(), VerdictKind::cancelled);
   EXPECT_FALSE(stopped.passed());
+}
+
+// Making the weights of a large case takes longer than anybody waits after an interrupt: it is stopped too.
+TEST(Verify, StopsWhileWeightsAreMade) {
+  const Case problem{Format::Q4_K, 65536, 65536, 1, Planes::x16, Layout::raw, {}, Fill::gauss, 3, {}};
+  const std::atomic<bool> cancel{true};
+  VerifyOptions options;
+  options.cancel = &cancel;
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(verify_case(problem, options).kind(), VerdictKind::cancelled);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
 }
 
 TEST(Verify, WhatCannotRunIsAnErrorNotAPass) {

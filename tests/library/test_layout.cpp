@@ -83,7 +83,7 @@ TEST_P(Layouts, GiveTheBitsOfGgufsRows) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, Layouts, testing::ValuesIn(formats().begin(), formats().end()),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& each) { return std::string(each.param.name); });
 
 TEST(LayoutOfADevice, IsRefusedByName) {
   std::string message;

@@ -29,8 +29,8 @@ struct PackTimes {
   std::string wrong;  ///< the first matrix whose bytes don't come back; empty: all did
 };
 
-/// Errors: LW_ERROR_MEMORY, LW_ERROR_IO, LW_ERROR_NOT_FOUND (nothing to pack). stop_asked ends it early, with what there
-/// is unfinished.
+/// Errors: LW_ERROR_MEMORY, LW_ERROR_IO, LW_ERROR_NOT_FOUND (nothing to pack). stop_asked ends it early, with what
+/// there is unfinished.
 Result<PackTimes> time_packing(const gguf::Model& model, Layout layout, Crew& crew, unsigned rounds);
 
 void print(Output& out, const PackTimes& times, std::string_view layout);
