@@ -305,8 +305,15 @@ TEST_F(Failures, OutputsAreLookedAtFirst) {
 
 TEST_F(Failures, SignalsLeaveNothingBehind) {
   const std::string json = directory_.file("v.json");
+  // A single matrix that nobody waits for: stopped before any verdict.
+  const std::string big = directory_.file("big.gguf");
+  gguf::Writer writer;
+  ASSERT_TRUE(writer.add_tensor("w", 0, std::vector<std::uint64_t>{1024, 1024}).ok());
+  ASSERT_TRUE(writer.begin(big).ok());
+  ASSERT_TRUE(writer.append(std::vector<std::uint8_t>(4 << 20)).ok() && writer.finish().ok());
   const std::vector<std::vector<std::string>> long_work{
       {"verify", "gemv:q4_K:65536x65536:tokens=8"},
+      {"verify", big, "--tokens", "4096"},
       {"trace", "gemv:q4_K:65536x65536", "--row", "65535", "--token", "0"},
       {"bench", "--pack", model_, "--rounds", "1000", "--json", json},
       {"bench", "--format", "q4_K", "--shape", "512x64", "--rounds", "1000", "--bytes", "99999999", "--json", json}};
@@ -319,7 +326,7 @@ TEST_F(Failures, SignalsLeaveNothingBehind) {
       EXPECT_NE(result.err.find("interrupted"), std::string::npos) << result.err;
     }
   }
-  EXPECT_EQ(directory_.entries(), (std::vector<std::string>{"model.gguf", "x.npy"}));
+  EXPECT_EQ(directory_.entries(), (std::vector<std::string>{"big.gguf", "model.gguf", "x.npy"}));
 }
 
 // As under nohup: what the caller had ignored stays ignored.

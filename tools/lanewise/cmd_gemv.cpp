@@ -51,7 +51,7 @@ Outcome read_input(const std::string& path, const std::string& tensor, std::uint
   input->data = input->file.bytes().data() + header.data_offset;
   if (reinterpret_cast<std::uintptr_t>(input->data) % alignof(float) != 0) {
     input->copy.resize(ceil_div(header.data_bytes(), sizeof(std::uint32_t)));
-    std::memcpy(input->copy.data(), input->data, header.data_bytes());
+    if (!input->copy.empty()) std::memcpy(input->copy.data(), input->data, header.data_bytes());
     input->data = input->copy.data();
   }
   return Done{};

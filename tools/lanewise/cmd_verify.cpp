@@ -134,7 +134,7 @@ class Verifier {
       LW_TRY(problems(model ? &*model : nullptr));
     } else if (model) {
       walk(*model, pattern);
-      if (report_.total().cases == 0) {
+      if (report_.total().cases == 0 && !stop_asked) {
         return make_error(
             LW_ERROR_NOT_FOUND,
             fmt::format(
