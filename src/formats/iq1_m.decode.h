@@ -42,4 +42,24 @@ LW_FN lw_float iq1_m_d(lw_word raw) { return lw_half_to_float(raw) * 0.125f; }
 LW_NO_MIN(iq1_m)
 LW_DECODE_END
 
+#if LW_RUNS
+#include "iq1_runs.h"
+
+#define LW_IQ1_M_RUN 8
+#define LW_IQ1_M_RUN_PARTS 2
+#define LW_IQ1_M_RUN_MOST lw_iq1_m_run_most
+
+LW_DECODE_BEGIN
+inline constexpr int lw_iq1_m_run_most = 72;
+LW_WHERE LwPart iq1_m_run_part(lw_u32 run, lw_u32 i) {
+  return lw_part(i == 0u ? 4u * (run >> 2u) : 32u + 4u * (run >> 3u), 0u, 0xFFFFFFFFu);
+}
+LW_FN LwRun8 iq1_m_run(lw_u32 run, lw_word p0, lw_word p1, lw_word) {
+  lw_u32 nibble = 4u * (run & 7u);
+  lw_word high = lw_shift_to(p1, nibble, 8u) & 0x700u;
+  return lw_iq1_run8(lw_byte_of(p0, run & 3u) | high, p1, nibble + 3u);
+}
+LW_DECODE_END
+#endif
+
 #endif

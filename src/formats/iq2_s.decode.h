@@ -39,4 +39,28 @@ LW_FN lw_float iq2_s_d(lw_word raw) { return lw_half_to_float(raw) * 0.125f; }
 LW_NO_MIN(iq2_s)
 LW_DECODE_END
 
+#if LW_RUNS
+#include "iq2_runs.h"
+
+#define LW_IQ2_S_RUN 8
+#define LW_IQ2_S_RUN_PARTS 3
+#define LW_IQ2_S_RUN_MOST lw_iq2_s_run_most
+
+LW_DECODE_BEGIN
+inline constexpr int lw_iq2_s_run_most = lw_most_of_grid<2>(lw_iq2_s_grid);
+inline constexpr auto lw_iq2_s_eights = lw_iq2_eights(lw_iq2_s_grid);
+
+// Whole words: low bits of entries, their high bits, signs.
+LW_WHERE LwPart iq2_s_run_part(lw_u32 run, lw_u32 i) {
+  if (i == 0u) return lw_part(2u + 4u * (run >> 2u), 0u, 0xFFFFFFFFu);
+  if (i == 1u) return lw_part(66u + 4u * (run >> 4u), 0u, 0xFFFFFFFFu);
+  return lw_part(34u + 4u * (run >> 2u), 0u, 0xFFFFFFFFu);
+}
+LW_FN LwRun8 iq2_s_run(lw_u32 run, lw_word p0, lw_word p1, lw_word p2) {
+  lw_word entry = lw_byte_of(p0, run & 3u) | (lw_shift_to(p1, 2u * (run & 15u), 8u) & 0x300u);
+  return lw_iq2_run8(LW_GRID(lw_iq2_s_eights.word, entry), p2, 8u * (run & 3u));
+}
+LW_DECODE_END
+#endif
+
 #endif

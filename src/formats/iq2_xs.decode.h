@@ -37,4 +37,24 @@ LW_FN lw_float iq2_xs_d(lw_word raw) { return lw_half_to_float(raw) * 0.125f; }
 LW_NO_MIN(iq2_xs)
 LW_DECODE_END
 
+#if LW_RUNS
+#include "iq2_runs.h"
+
+#define LW_IQ2_XS_RUN 8
+#define LW_IQ2_XS_RUN_PARTS 1
+#define LW_IQ2_XS_RUN_MOST lw_iq2_xs_run_most
+
+LW_DECODE_BEGIN
+inline constexpr int lw_iq2_xs_run_most = lw_most_of_grid<2>(lw_iq2_xs_grid);
+inline constexpr auto lw_iq2_xs_eights = lw_iq2_eights(lw_iq2_xs_grid);
+
+// The word of two numbers: a number's upper byte is all but a sign index.
+LW_WHERE LwPart iq2_xs_run_part(lw_u32 run, lw_u32) { return lw_part(2u + 4u * (run >> 1u), 0u, 0xFFFFFFFFu); }
+LW_FN LwRun8 iq2_xs_run(lw_u32 run, lw_word p0, lw_word, lw_word) {
+  lw_u32 at = 16u * (run & 1u);
+  return lw_iq2_run8(LW_GRID(lw_iq2_xs_eights.word, (p0 >> at) & 511u), lw_bytes_sign_index(p0), at + 8u);
+}
+LW_DECODE_END
+#endif
+
 #endif

@@ -35,4 +35,53 @@ LW_FN lw_float iq2_xxs_d(lw_word raw) { return lw_half_to_float(raw) * 0.125f; }
 LW_NO_MIN(iq2_xxs)
 LW_DECODE_END
 
+#if LW_RUNS
+#include "iq2_runs.h"
+
+#define LW_IQ2_XXS_RUN 32
+#define LW_IQ2_XXS_RUN_PARTS 2
+#define LW_IQ2_XXS_RUN_MOST lw_iq2_xxs_run_most
+
+LW_DECODE_BEGIN
+inline constexpr int lw_iq2_xxs_run_most = lw_most_of_grid<2>(lw_iq2_xxs_grid);
+// The crumbs of an entry's first and of its last four values, lowest first.
+constexpr lw_u32 lw_iq2_xxs_crumbs(lw_u32 word) {
+  return lw_iq2_crumb(word & 255u) | lw_iq2_crumb(word >> 8u & 255u) << 2u | lw_iq2_crumb(word >> 16u & 255u) << 4u |
+         lw_iq2_crumb(word >> 24u) << 6u;
+}
+inline constexpr LwBytes<256> lw_iq2_xxs_first =
+    lw_make_bytes<256>([](lw_u32 entry) { return lw_iq2_xxs_crumbs(lw_iq2_xxs_grid[2u * entry]); });
+inline constexpr LwBytes<256> lw_iq2_xxs_last =
+    lw_make_bytes<256>([](lw_u32 entry) { return lw_iq2_xxs_crumbs(lw_iq2_xxs_grid[2u * entry + 1u]); });
+// Of two crumbs under two signs, the code of the first and of the second.
+inline constexpr LwBytes<64> lw_iq2_xxs_even =
+    lw_make_bytes<64>([](lw_u32 n) { return lw_iq2_code(n & 3u, n >> 4u & 1u); });
+inline constexpr LwBytes<64> lw_iq2_xxs_odd =
+    lw_make_bytes<64>([](lw_u32 n) { return lw_iq2_code(n >> 2u & 3u, n >> 5u); });
+
+LW_WHERE LwPart iq2_xxs_run_part(lw_u32 run, lw_u32 i) {
+  return lw_part((i == 0u ? 2u : 6u) + 8u * run, 0u, 0xFFFFFFFFu);
+}
+LW_FN LwRun32 iq2_xxs_run(lw_u32, lw_word p0, lw_word p1, lw_word) {
+  lw_word first = lw_look_up256(lw_iq2_xxs_first.byte, p0);
+  lw_word last = lw_look_up256(lw_iq2_xxs_last.byte, p0);
+  lw_word signs = lw_four_sign_indices(p1);
+  lw_word codes01 = lw_put_bits(first, 15u, signs, 0u, 4u, 5u);
+  lw_word codes23 = lw_put_bits(first >> 4u, 15u, signs, 2u, 4u, 5u);
+  lw_word codes45 = lw_put_bits(last, 15u, signs, 4u, 4u, 5u);
+  lw_word codes67 = lw_put_bits(last >> 4u, 15u, signs, 6u, 4u, 5u);
+  LwRun32 run;
+  run.word[0] = lw_look_up64(lw_iq2_xxs_even.byte, codes01);
+  run.word[1] = lw_look_up64(lw_iq2_xxs_odd.byte, codes01);
+  run.word[2] = lw_look_up64(lw_iq2_xxs_even.byte, codes23);
+  run.word[3] = lw_look_up64(lw_iq2_xxs_odd.byte, codes23);
+  run.word[4] = lw_look_up64(lw_iq2_xxs_even.byte, codes45);
+  run.word[5] = lw_look_up64(lw_iq2_xxs_odd.byte, codes45);
+  run.word[6] = lw_look_up64(lw_iq2_xxs_even.byte, codes67);
+  run.word[7] = lw_look_up64(lw_iq2_xxs_odd.byte, codes67);
+  return run;
+}
+LW_DECODE_END
+#endif
+
 #endif

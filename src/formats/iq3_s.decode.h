@@ -36,4 +36,33 @@ LW_FN lw_float iq3_s_d(lw_word raw) { return lw_half_to_float(raw); }
 LW_NO_MIN(iq3_s)
 LW_DECODE_END
 
+#if LW_RUNS
+#include "iq3_runs.h"
+
+#define LW_IQ3_S_RUN 16
+#define LW_IQ3_S_RUN_PARTS 3
+#define LW_IQ3_S_RUN_MOST lw_iq3_s_run_most
+
+LW_DECODE_BEGIN
+inline constexpr int lw_iq3_s_run_most = 2 * lw_most_of_grid<1>(lw_iq3_s_grid);
+// 1, 3, .. 15.
+constexpr lw_u32 lw_iq3_s_place(lw_u32 value) { return value >> 1u; }
+constexpr lw_u32 lw_iq3_s_value(lw_u32 place) { return 2u * place + 1u; }
+inline constexpr auto lw_iq3_s_first = lw_iq3_pairs(lw_iq3_s_grid, 0u, lw_iq3_s_place);
+inline constexpr auto lw_iq3_s_second = lw_iq3_pairs(lw_iq3_s_grid, 2u, lw_iq3_s_place);
+inline constexpr auto lw_iq3_s_codes = lw_iq3_codes(lw_iq3_s_value);
+
+LW_WHERE LwPart iq3_s_run_part(lw_u32 run, lw_u32 i) {
+  if (i == 0u) return lw_part(2u + 4u * run, 0u, 0xFFFFFFFFu);
+  if (i == 1u) return lw_part(66u + 4u * (run >> 3u), 0u, 0xFFFFFFFFu);
+  return lw_part(74u + 4u * (run >> 1u), 0u, 0xFFFFFFFFu);
+}
+LW_FN LwRun16 iq3_s_run(lw_u32 run, lw_word p0, lw_word p1, lw_word p2) {
+  lw_u32 at = 4u * (run & 7u);
+  return lw_iq3_run16(lw_iq3_s_codes.byte, lw_look_up512(lw_iq3_s_first.byte, p0, p1, at),
+                      lw_look_up512(lw_iq3_s_second.byte, p0, p1, at), p2, run & 1u);
+}
+LW_DECODE_END
+#endif
+
 #endif

@@ -35,4 +35,30 @@ LW_FN lw_float iq3_xxs_d(lw_word raw) { return lw_half_to_float(raw) * 0.25f; }
 LW_NO_MIN(iq3_xxs)
 LW_DECODE_END
 
+#if LW_RUNS
+#include "iq3_runs.h"
+
+#define LW_IQ3_XXS_RUN 16
+#define LW_IQ3_XXS_RUN_PARTS 2
+#define LW_IQ3_XXS_RUN_MOST lw_iq3_xxs_run_most
+
+LW_DECODE_BEGIN
+inline constexpr int lw_iq3_xxs_run_most = 2 * lw_most_of_grid<1>(lw_iq3_xxs_grid);
+// 4, 12, .. 52, 62.
+constexpr lw_u32 lw_iq3_xxs_place(lw_u32 value) { return value >> 3u; }
+constexpr lw_u32 lw_iq3_xxs_value(lw_u32 place) { return place == 7u ? 62u : 8u * place + 4u; }
+inline constexpr auto lw_iq3_xxs_first = lw_iq3_pairs(lw_iq3_xxs_grid, 0u, lw_iq3_xxs_place);
+inline constexpr auto lw_iq3_xxs_second = lw_iq3_pairs(lw_iq3_xxs_grid, 2u, lw_iq3_xxs_place);
+inline constexpr auto lw_iq3_xxs_codes = lw_iq3_codes(lw_iq3_xxs_value);
+
+LW_WHERE LwPart iq3_xxs_run_part(lw_u32 run, lw_u32 i) {
+  return lw_part(i == 0u ? 2u + 4u * run : 66u + 4u * (run >> 1u), 0u, 0xFFFFFFFFu);
+}
+LW_FN LwRun16 iq3_xxs_run(lw_u32 run, lw_word p0, lw_word p1, lw_word) {
+  return lw_iq3_run16(lw_iq3_xxs_codes.byte, lw_look_up256(lw_iq3_xxs_first.byte, p0),
+                      lw_look_up256(lw_iq3_xxs_second.byte, p0), lw_four_sign_indices(p1), run & 1u);
+}
+LW_DECODE_END
+#endif
+
 #endif

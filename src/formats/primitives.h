@@ -104,6 +104,16 @@
 #define LW_DECODE_END
 #endif
 
+// Whether grid formats offer runs of 8 to 32 elements (runs.h) beside their quads: in C++20, and in lanes where a
+// backend defines it as 1.
+#ifndef LW_RUNS
+#if defined(__cplusplus) && !defined(__METAL_VERSION__) && !defined(__CUDACC__) && !defined(LW_LANES)
+#define LW_RUNS 1
+#else
+#define LW_RUNS 0
+#endif
+#endif
+
 LW_DECODE_BEGIN
 
 // Where a field lies: in the 32-bit word that starts at `byte` of the block (any alignment, never past its end),
