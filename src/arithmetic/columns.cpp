@@ -7,6 +7,41 @@
 namespace lanewise {
 namespace {
 
+typedef std::int8_t Bytes __attribute__((vector_size(16)));
+
+// The bytes of two halves in turn, and those of four.
+Bytes in_turn(Bytes a, Bytes b) {
+  return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+}
+Bytes in_turn_high(Bytes a, Bytes b) {
+  return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+}
+Bytes high_half(Bytes a) {
+  return __builtin_shufflevector(a, a, 8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15);
+}
+
+// The orders `quads` and `eights` of 256 elements: 4 x 4 and 4 x 8 matrices transposed.
+void reorder(const std::int8_t* in, std::int8_t* quads, std::int8_t* eights) {
+  for (std::uint32_t i = 0; i < 256; i += 32) {
+    Bytes a;
+    Bytes b;
+    std::memcpy(&a, in + i, 16);
+    std::memcpy(&b, in + i + 16, 16);
+    for (Bytes half : {a, b}) {
+      half = in_turn(half, high_half(half));
+      half = in_turn(half, high_half(half));
+      std::memcpy(quads, &half, 16);
+      quads += 16;
+    }
+    const Bytes even = in_turn(a, b);
+    const Bytes odd = in_turn_high(a, b);
+    const Bytes low = in_turn(even, odd);
+    const Bytes high = in_turn_high(even, odd);
+    std::memcpy(eights + i, &low, 16);
+    std::memcpy(eights + i + 16, &high, 16);
+  }
+}
+
 // One token's share of a record, whose arrays are indexed by token and plane.
 struct Share {
   std::uint8_t* record;
@@ -22,12 +57,17 @@ struct Share {
   void set_plane(std::uint32_t p, const std::int8_t* codes, const std::int32_t* sums) const {
     const std::uint64_t row = token * planes + p;
     std::memcpy(record + at.codes + row * 256, codes, 256);
+    reorder(codes, array<std::int8_t>(at.quads, row, 256), array<std::int8_t>(at.eights, row, 256));
     auto* minus16 = array<std::int32_t>(at.minus16, row, 16);
     auto* minus32 = array<std::int32_t>(at.minus32, row, 8);
     auto* sums16 = array<std::int16_t>(at.sums16, row, 16);
     auto* sums32 = array<std::int16_t>(at.sums32, row, 8);
     for (std::uint32_t s = 0; s < 16; ++s) minus16[s] = -sums[s];
     for (std::uint32_t s = 0; s < 8; ++s) minus32[s] = minus16[2 * s] + minus16[2 * s + 1];
+    auto* runs16 = array<std::int32_t>(at.runs16, row, 16);
+    auto* runs32 = array<std::int32_t>(at.runs32, row, 8);
+    for (std::uint32_t s = 0; s < 16; ++s) runs16[s] = minus16[s] * run_bias;
+    for (std::uint32_t s = 0; s < 8; ++s) runs32[s] = minus32[s] * run_bias;
     for (std::uint32_t s = 0; s < 16; ++s) sums16[s] = static_cast<std::int16_t>(sums[s]);
     for (std::uint32_t s = 0; s < 8; ++s) sums32[s] = static_cast<std::int16_t>(-minus32[s]);
   }

@@ -4,12 +4,16 @@
 //
 // Record of a batch of T tokens (1, 2, 4 or 8) in P planes; tokens past the last are zero:
 //   int8   codes[T][P][256]      the planes of q, lowest first
+//   int8   quads[T][P][256]      the same in the orders that runs of 16 and of 32 come in (formats/runs.h): of 16
+//   int8   eights[T][P][256]     elements, 4j + k at 4k + j; of 32, 8j + k at 4k + j
 //   int32  minus16[T][P][16]     minus the sums of 16 and of 32 consecutive elements of a plane: what, times a bias, a
 //   int32  minus32[T][P][8]      sum of biased codes starts from
 //   int32  joined16[T][16]       the same of q itself (x8, x16; zero for x24, where they may pass 2^31)
 //   int32  joined32[T][8]
 //   int16  sums16[T][P][16]      the sums themselves, for sub-mins
 //   int16  sums32[T][P][8]
+//   int32  runs16[T][P][16]      minus16 and minus32 times the bias of runs
+//   int32  runs32[T][P][8]
 //   int32  exponents[T]          e
 //   float  powers[T]             2^e
 #pragma once
@@ -19,6 +23,8 @@
 namespace lanewise {
 
 inline constexpr std::uint64_t slice_tokens = 8;
+/// What runs add to each code.
+inline constexpr std::int32_t run_bias = 64;
 
 /// How a slice of `tokens` (1..8) is batched in `planes` planes: kernels exist for batches of 1 and 4, at x16 of 2, and
 /// at x8 and x16 of 8: eight tokens in two planes are 16 sums, as many as hide the latency of a dot product.
@@ -32,16 +38,21 @@ constexpr std::uint32_t slice_batches(std::uint64_t tokens, std::uint32_t planes
 }
 
 struct ColumnOffsets {
-  std::uint32_t codes, minus16, minus32, joined16, joined32, sums16, sums32, exponents, powers, bytes;
+  std::uint32_t codes, quads, eights, minus16, minus32, joined16, joined32, sums16, sums32, runs16, runs32, exponents,
+      powers, bytes;
   constexpr ColumnOffsets(std::uint32_t tokens, std::uint32_t planes)
       : codes(0),
-        minus16(tokens * planes * 256),
+        quads(tokens * planes * 256),
+        eights(quads + tokens * planes * 256),
+        minus16(eights + tokens * planes * 256),
         minus32(minus16 + tokens * planes * 64),
         joined16(minus32 + tokens * planes * 32),
         joined32(joined16 + tokens * 64),
         sums16(joined32 + tokens * 32),
         sums32(sums16 + tokens * planes * 32),
-        exponents(sums32 + tokens * planes * 16),
+        runs16(sums32 + tokens * planes * 16),
+        runs32(runs16 + tokens * planes * 64),
+        exponents(runs32 + tokens * planes * 32),
         powers(exponents + tokens * 4),
         bytes((powers + tokens * 4 + 63) / 64 * 64) {}
 };

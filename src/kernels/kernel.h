@@ -36,7 +36,7 @@ enum Capability : std::uint32_t {
   CAP_NONE = 0,
   CAP_AVX2 = 1,     ///< with FMA and F16C
   CAP_AVXVNNI = 2,  ///< AVX-VNNI
-  CAP_AVX512 = 4,   ///< F, BW, DQ, VL, VNNI, VBMI, BITALG, VPOPCNTDQ
+  CAP_AVX512 = 4,   ///< F, BW, DQ, VL, VNNI, VBMI, GFNI, BITALG, VPOPCNTDQ
 };
 
 struct KernelDesc {

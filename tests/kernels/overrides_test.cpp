@@ -11,11 +11,14 @@
 #include "arithmetic/canonical.h"
 #include "backends/cpu/cpu.h"
 #include "formats/primitives.h"
+#include "formats/runs.h"
 #include "kernels/overrides.h"
 
 namespace lanewise::test {
 
-#define LW_OVERRIDES(target) extern const Overrides overrides_##target;
+#define LW_OVERRIDES(target)                 \
+  extern const Overrides overrides_##target; \
+  extern const RunOverrides* const run_overrides_##target;
 #include "kernels/overrides_units.inc"
 #undef LW_OVERRIDES
 
@@ -26,10 +29,11 @@ using Words = std::vector<std::uint32_t>;
 struct Target {
   std::string_view name;
   const Overrides* overrides;
+  const RunOverrides* runs;  ///< nullptr: it takes none
 };
 const std::vector<Target>& targets() {
   static const std::vector<Target> all = {
-#define LW_OVERRIDES(target) Target{#target, &overrides_##target},
+#define LW_OVERRIDES(target) Target{#target, &overrides_##target, run_overrides_##target},
 #include "kernels/overrides_units.inc"
 #undef LW_OVERRIDES
   };
@@ -144,6 +148,77 @@ TEST(Overrides, AreThePortableText) {
       }
     }
   }
+}
+
+// Sixteen pairs of words at a time: what each of `Count` variants gives, against expected(variant, a, b).
+template <std::size_t Count, class Got, class Expected>
+void compare_variants(std::string_view what, const Words& words, Got got, Expected expected,
+                      std::uint32_t mask = 0xFFFFFFFFu) {
+  for (std::size_t first = 0; first + 16 <= words.size(); first += 16) {
+    Lanes a;
+    Lanes b;
+    Lanes out[Count];
+    for (std::size_t i = 0; i < 16; ++i) {
+      a[i] = words[first + i] & mask;
+      b[i] = words[words.size() - 1 - first - i];
+    }
+    got(a, b, out);
+    for (lw_u32 v = 0; v < Count; ++v) {
+      for (std::size_t i = 0; i < 16; ++i) {
+        ASSERT_EQ(out[v][i], expected(v, a[i], b[i])) << what << " " << v << " of " << a[i] << " and " << b[i];
+      }
+    }
+  }
+}
+
+TEST(Overrides, OfRunsAreThePortableText) {
+  bool any = false;
+  const Words words = samples();
+  std::uint8_t table64[64];
+  std::uint8_t table256[256];
+  std::copy_n(run_table.byte, 64, table64);
+  std::copy_n(run_table.byte, 256, table256);
+  for (const Target& target : able()) {
+    if (target.runs == nullptr) continue;
+    any = true;
+    SCOPED_TRACE(target.name);
+    const RunOverrides& o = *target.runs;
+    compare_variants<4>(
+        "byte_of", words, [&](const Lanes& a, const Lanes&, auto& out) { o.byte_of(a, out); },
+        [](lw_u32 i, lw_u32 a, lw_u32) { return lw_byte_of(a, i); });
+    compare("look_up64", words, o.look_up64, [&](lw_u32 a) { return lw_look_up64(table64, a); });
+    compare("look_up256", words, o.look_up256, [&](lw_u32 a) { return lw_look_up256(table256, a); });
+    compare_variants<8>("look_up512", words, o.look_up512, [](lw_u32 i, lw_u32 a, lw_u32 ninths) {
+      return lw_look_up512(run_table.byte, a, ninths, 4 * i);
+    });
+    compare("bytes_sign_index", words, o.bytes_sign_index, [](lw_u32 a) { return lw_bytes_sign_index(a); });
+    compare("four_sign_indices", words, o.four_sign_indices, [](lw_u32 a) { return lw_four_sign_indices(a); });
+    compare_variants<4>(
+        "put_signs", words, o.put_signs, [](lw_u32 i, lw_u32 a, lw_u32 signs) { return lw_put_signs(a, signs, 8 * i); },
+        0xDDDDDDDDu);
+    compare_variants<32>(
+        "put_bit", words, o.put_bit, [](lw_u32 i, lw_u32 a, lw_u32 word) { return lw_put_bit(a, word, i, 2u); },
+        0xFBFBFBFBu);
+    compare_variants<2>(
+        "nibbles_apart", words,
+        [&](const Lanes& a, const Lanes&, auto& out) {
+          o.nibbles_apart(a, out);
+          for (Lanes& lanes : out) {
+            for (std::uint32_t& word : lanes) word &= 0x0F0F0F0Fu;
+          }
+        },
+        [](lw_u32 i, lw_u32 a, lw_u32) { return lw_nibbles_apart(a, i) & 0x0F0F0F0Fu; });
+    compare_variants<8>("put_bits", words, o.put_bits, [](lw_u32 i, lw_u32 a, lw_u32 bits) {
+      return i < 4 ? lw_put_bits(a, 15u, bits, 2 * i, 4u, 5u) : lw_put_bits(a, 0x77u, bits, 2 * (i - 4), 3u, 7u);
+    });
+    compare_variants<2>(
+        "look_up_lanes", words, [&](const Lanes& a, const Lanes&, auto& out) { o.look_up_lanes(a, out); },
+        [](lw_u32 i, lw_u32 a, lw_u32) {
+          const lw_u32 square = (a & 15u) * (a & 15u);
+          return i == 0 ? square : std::bit_cast<lw_u32>(static_cast<float>(square));
+        });
+  }
+  if (!any) GTEST_SKIP() << "this processor or build has no target that takes runs";
 }
 
 }  // namespace

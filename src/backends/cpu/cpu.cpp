@@ -68,7 +68,8 @@ std::uint32_t detected() {
   std::uint32_t found = CAP_NONE;
   if (saves_ymm && fma_f16c && has(b, 5)) found |= CAP_AVX2;
   const bool foundation = has(b, 16) && has(b, 17) && has(b, 30) && has(b, 31);  // F, DQ, BW, VL
-  const bool extensions = has(c, 1) && has(c, 11) && has(c, 12) && has(c, 14);   // VBMI, VNNI, BITALG, VPOPCNTDQ
+  // VBMI, GFNI, VNNI, BITALG, VPOPCNTDQ
+  const bool extensions = has(c, 1) && has(c, 8) && has(c, 11) && has(c, 12) && has(c, 14);
   if (saves_zmm && foundation && extensions && (found & CAP_AVX2) != 0) found |= CAP_AVX512;
   if (__get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && has(a, 4) && (found & CAP_AVX2) != 0) found |= CAP_AVXVNNI;
   return found;

@@ -68,9 +68,45 @@ struct Decoder {
       return load_words(block.words + 64 * place_of<F>(part).index) & (part.mask << Shift);
     }
   }
+  /// Words of a block that runs read, kept from one run to the next.
+  struct Held {
+    Word word[F::bytes / 4];
+  };
+  /// Run `Run`, of a format with runs; `held` has what the runs before it read.
+  template <int Run>
+  static LW_AI void run(const BlockVectors<F>& block, Word* codes, Held& held) {
+    Word p[3] = {0u, 0u, 0u};
+    unroll<0, F::run_parts>([&](auto i) __attribute__((always_inline)) {
+      constexpr LwPart where = F::run_part(Run, i);
+      constexpr std::uint32_t index = place_of<F>(where).index;
+      if constexpr (is_first_use(Run, i)) {
+        held.word[index] = hold(block.template part<where.byte, where.shift, where.mask>());
+      }
+      p[i] = held.word[index];
+    });
+    const auto decoded = F::run_codes(Run, p[0], p[1], p[2]);
+    unroll<0, decoded.words>([&](auto w) __attribute__((always_inline)) { codes[w] = pin(decoded.word[w]); });
+  }
+  /// Whether part i of a run is a word that no part before it has read.
+  static constexpr bool is_first_use(int run, int i) {
+    for (int r = 0; r <= run; ++r) {
+      for (int j = 0; j < (r < run ? F::run_parts : i); ++j) {
+        if (F::run_part(r, j).byte == F::run_part(run, i).byte) return false;
+      }
+    }
+    return true;
+  }
   template <int Group>
   static LW_AI Scale scale(const BlockVectors<F>& block) {
-    const Int sub_scale = F::sc(block.template field<sc_at<F, Group>, F::sc_parts>());
+    Int sub_scale;
+    constexpr LwPart where = sc_at<F, Group>::at(0);
+    constexpr Place place = place_of<F>(where);
+    if constexpr (F::run != 0 && F::sc_parts == 1 && where.mask <= 15 && !place.beside) {
+      const Word lanes = load_words(block.words + 64 * place.index);
+      sub_scale = F::sc_of_lanes(place.shift == 0 ? lanes : lanes >> place.shift, where.mask);
+    } else {
+      sub_scale = F::sc(block.template field<sc_at<F, Group>, F::sc_parts>());
+    }
     if constexpr (short_scales) {
       return to_word(sub_scale) & 0xFFFFu;
     } else if constexpr (float_scales) {
@@ -107,9 +143,15 @@ struct Decoder {
 #pragma GCC unroll 1
     for (int i = 0; i < count; ++i) {
       const BlockVectors<F> block = BlockVectors<F>::at(tile, behind, i);
-      unroll<0, int(F::elements) / 4>([&](auto q) __attribute__((always_inline)) {
-        out.codes[i * static_cast<int>(F::elements) / 4 + q] = quad<q>(block);
-      });
+      Word* codes = out.codes + i * static_cast<int>(F::elements) / 4;
+      if constexpr (F::run != 0) {
+        Held held;
+        unroll<0, int(F::elements) / F::run>([&](auto r) __attribute__((always_inline)) {
+          run<r>(block, codes + r * (F::run / 4), held);
+        });
+      } else {
+        unroll<0, int(F::elements) / 4>([&](auto q) __attribute__((always_inline)) { codes[q] = quad<q>(block); });
+      }
       unroll<0, groups>([&](auto g) __attribute__((always_inline)) {
         if constexpr (scaled) out.scales[i * groups + g] = scale<g>(block);
         if constexpr (has_sub_mins && g % 2 == 0) out.min_pairs[(i * groups + g) / 2] = min_pair<g / 2>(block);

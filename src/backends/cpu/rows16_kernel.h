@@ -36,6 +36,7 @@ struct Rows16 {
   static constexpr bool short_scales = Decode::short_scales;
   // How many float sums share a d-group, so that each stays exact; 0: integer sums.
   static constexpr int parts = Decode::float_scales ? F::float_parts : 0;
+  static constexpr int part_chunks = parts == 3 ? 6 : parts == 2 ? chunks / 2 : chunks;
   // Planes may be joined where the whole stays below 2^31 and F is the whole, rounded once: before the sub-scale, but
   // for sums of 16 bits.
   static constexpr bool joinable = P == 2 && F::joinable && parts == 0;
@@ -44,6 +45,8 @@ struct Rows16 {
   // Chunks whose sums run side by side: a dot product's result is ready after some seven cycles, in which fourteen can
   // start, so that eight sums alone would leave half of the machine idle.
   static constexpr int sides = 2 * columns <= most_sums && 256 / chunk >= 2 && columns > 2 ? 2 : 1;
+  // The order in which this format's codes come.
+  static constexpr std::uint32_t elements_at = F::run == 16 ? at.quads : F::run == 32 ? at.eights : at.codes;
   // Lines of W that are prefetched while a chunk is multiplied.
   static constexpr int chunk_bytes = static_cast<int>(Packing<F>::step_bytes) * chunk / 256;
   static constexpr int lines = (chunk_bytes + 63) / 64;
@@ -65,6 +68,10 @@ struct Rows16 {
     return chunk == 16 ? reinterpret_cast<const std::int32_t*>(x + at.joined16) + token * 16 + k / 16
                        : reinterpret_cast<const std::int32_t*>(x + at.joined32) + token * 8 + k / 32;
   }
+  static LW_AI const std::int32_t* runs_of(const std::uint8_t* x, int column, int k) {
+    return chunk == 16 ? reinterpret_cast<const std::int32_t*>(x + at.runs16) + column * 16 + k / 16
+                       : reinterpret_cast<const std::int32_t*>(x + at.runs32) + column * 8 + k / 32;
+  }
   // Sums of a plane over two neighbouring groups, 16 bits each.
   static LW_AI const std::int32_t* pairs_of(const std::uint8_t* x, int column, int pair) {
     return F::group == 16 ? reinterpret_cast<const std::int32_t*>(x + at.sums16) + column * 8 + pair
@@ -75,7 +82,10 @@ struct Rows16 {
   template <bool First, int Left = 0>
   static LW_AI void start(const std::uint8_t* x, int k, Int* s) {
     unroll<0, columns>([&](auto c) __attribute__((always_inline)) {
-      if constexpr (F::bias != 0 && (!joined || c % 2 == 0)) {
+      if constexpr (F::run != 0) {
+        static_assert(!joined && First);
+        s[c] = broadcast(runs_of(x, c, k));
+      } else if constexpr (F::bias != 0 && (!joined || c % 2 == 0)) {
         const Int minus = broadcast(joined ? joined_of(x, c / 2, k) : minus_of(x, c, k)) << (F::bias_log + Left);
         s[c] = First ? minus : s[c] + minus;
       } else if constexpr (First) {
@@ -83,11 +93,14 @@ struct Rows16 {
       }
     });
   }
-  /// Adds the dot products of `Sides` chunks from element k on.
-  template <int Sides>
-  static LW_AI void dots(const Word* codes, const std::uint8_t* x, int k, const std::uint8_t* fetch,
-                         Int (*s)[columns]) {
-    const std::int8_t* row = reinterpret_cast<const std::int8_t*>(x) + k;
+  struct Nothing {
+    LW_AI void operator()(int) const {}
+  };
+  /// Adds the dot products of `Sides` chunks from element k on; also(q) after the products of the q-th quads.
+  template <int Sides, class Also = Nothing>
+  static LW_AI void dots(const Word* codes, const std::uint8_t* x, int k, const std::uint8_t* fetch, Int (*s)[columns],
+                         Also also = {}) {
+    const std::int8_t* row = reinterpret_cast<const std::int8_t*>(x + elements_at) + k;
     dot_chunk<quads, columns, Sides, F::max_code + F::bias>(
         codes, row, s[0], [&](auto q) __attribute__((always_inline)) {
           // Prefetches in step with the products: a burst of them fills the line-fill buffers and stalls.
@@ -96,6 +109,7 @@ struct Rows16 {
               prefetch(fetch + line / lines * chunk_bytes + line % lines * 64);
             }
           });
+          also(q);
         });
   }
   static LW_AI void join(const Int* s, Int* out) {
@@ -125,6 +139,8 @@ struct Rows16 {
       unroll<0, sums>([&](auto c) __attribute__((always_inline)) {
         const Int term = joint[c] * scale;
         total.j[c] = First ? term : total.j[c] + term;
+        // Otherwise the compiler puts the sums off to the end, and every term into memory.
+        if constexpr (F::run != 0) total.j[c] = pin(total.j[c]);
       });
     }
   }
@@ -146,6 +162,7 @@ struct Rows16 {
       if constexpr (parts == 1) f[p] = total.f[0][c];
       // Exact halves: their sum is the whole, rounded once.
       if constexpr (parts == 2) f[p] = total.f[0][c] + total.f[1][c];
+      if constexpr (parts == 3) f[p] = to_float(whole(total.f[0][c]) + whole(total.f[1][c]) + whole(total.f[2][c]));
     });
     return planes_value(f);
   }
@@ -189,6 +206,9 @@ struct Rows16 {
   /// One or two tokens, every code in registers: the block whose elements start at k.
   static LW_AI void block_in_registers(const BlockVectors<F>& block, const std::uint8_t* x, int k,
                                        const std::uint8_t* fetch, Float (*a)[chains]) {
+    Word codes[F::elements / 4];
+    typename Decode::Held held;
+    if constexpr (F::run != 0) Decode::template run<0>(block, codes, held);
     unroll<0, dgroups>([&](auto dgroup) __attribute__((always_inline)) {
       Sums total;
       Int s[1][columns];
@@ -198,19 +218,30 @@ struct Rows16 {
         constexpr int c = dgroup * chunks + i;
         // Codes that stay where they are spare a shift a quad; their sums are that much greater.
         constexpr auto left = Decode::template left_shift<c * quads, quads>();
-        Word codes[quads];
-        unroll<0, quads>([&](auto q) __attribute__((always_inline)) {
-          codes[q] = Decode::template quad_in_place<c * quads + q, left>(block);
-        });
+        if constexpr (F::run == 0) {
+          unroll<0, quads>([&](auto q) __attribute__((always_inline)) {
+            codes[c * quads + q] = Decode::template quad_in_place<c * quads + q, left>(block);
+          });
+        }
         start<true, left>(x, k + c * chunk, s[0]);
-        dots<1>(codes, x, k + c * chunk, fetch + c * chunk_bytes, s);
+        // The next run is made beside the products of this one, so that in the order of the program nothing waits long.
+        const auto make_next = [&](auto q) __attribute__((always_inline)) {
+          if constexpr (F::run != 0) {
+            constexpr int words = F::run / 4;
+            constexpr int next = (c * quads + q) / words + 1;
+            if constexpr (q % words == 0 && next * words < int(F::elements) / 4) {
+              Decode::template run<next>(block, codes + next * words, held);
+            }
+          }
+        };
+        dots<1>(codes + c * quads, x, k + c * chunk, fetch + c * chunk_bytes, s, make_next);
         if constexpr (left != 0 && parts == 0) {
           unroll<0, columns>([&](auto n) __attribute__((always_inline)) { s[0][n] = s[0][n] >> left; });
         }
         if constexpr (scaled) {
           Scale scale = Decode::template scale<c / chunks_a_group>(block);
           if constexpr (left != 0 && parts != 0) scale = scale * Float(1.0F / (1u << left));
-          add<(i % (parts == 2 ? chunks / 2 : chunks)) == 0, parts == 2 && i >= chunks / 2>(s[0], scale, total);
+          add<i % part_chunks == 0, i / part_chunks>(s[0], scale, total);
         } else {
           unroll<0, columns>([&](auto n)
                                  __attribute__((always_inline)) { run[n] = i == 0 ? s[0][n] : run[n] + s[0][n]; });
@@ -266,9 +297,10 @@ struct Rows16 {
       total.j[c] = zero_int();
       unroll<0, parts>([&](auto part) __attribute__((always_inline)) { total.f[part][c] = zero_float(); });
     });
-    unroll<0, parts == 2 ? 2 : 1>([&](auto part) __attribute__((always_inline)) {
-      constexpr int count = chunks / (parts == 2 ? 2 : 1);
-      const int first = dgroup * chunks + part * count;
+    unroll<0, parts == 0 ? 1 : parts>([&](auto part) __attribute__((always_inline)) {
+      constexpr int left = chunks - part * part_chunks;
+      constexpr int count = left < part_chunks ? left : part_chunks;
+      const int first = dgroup * chunks + part * part_chunks;
 #pragma GCC unroll 1
       for (int c = first; c < first + count; c += sides) {
         Int s[sides][columns];
@@ -324,7 +356,8 @@ struct Rows16 {
   /// One super-block of `blocks` blocks, fewer than all only at the end of a row.
   static LW_AI void super_block(const std::uint8_t* tile, const std::uint8_t* behind, int blocks, const std::uint8_t* x,
                                 int batches, const std::uint8_t* fetch, State& state) {
-    if constexpr (T < 4 && many_registers) {
+    // A run's text is long: in three planes, which are rare, it isn't compiled once more.
+    if constexpr (T < 4 && many_registers && (F::run == 0 || P < 3)) {
 #pragma GCC unroll 1
       for (int i = 0; i < blocks; ++i) {
         block_in_registers(BlockVectors<F>::at(tile, behind, i), x, i * static_cast<int>(F::elements),

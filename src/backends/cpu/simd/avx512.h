@@ -1,6 +1,7 @@
-// Sixteen lanes on AVX-512 (F, BW, DQ, VL, VNNI, VBMI, BITALG's vpopcntd): one lane a row. The types and primitives
-// that decode files and rows16_kernel.h are compiled for. Only units built with this target's flags include it, and no
-// template of the standard library may be instantiated in them: the linker could keep this target's copy for everyone.
+// Sixteen lanes on AVX-512 (F, BW, DQ, VL, VNNI, VBMI, GFNI, BITALG's vpopcntd): one lane a row. The types and
+// primitives that decode files and rows16_kernel.h are compiled for. Only units built with this target's flags include
+// it, and no template of the standard library may be instantiated in them: the linker could keep this target's copy for
+// everyone.
 #pragma once
 
 #include <immintrin.h>
@@ -110,8 +111,8 @@ template <int Quads, int Columns, int Sides, unsigned Most, class Between>
 LW_AI void dot_chunk(const Word* codes, const std::int8_t* x, Int* sums, Between between) {
   unroll<0, Quads>([&](auto q) __attribute__((always_inline)) {
     unroll<0, Sides>([&](auto side) __attribute__((always_inline)) {
-      const V32u code = codes[side * Quads + q].v;
       unroll<0, Columns>([&](auto c) __attribute__((always_inline)) {
+        const V32u code = codes[side * Quads + q].v;
         V32i& sum = sums[side * Columns + c].v;
         const auto* four = (const std::int32_t*)(x + c * 256 + (side * Quads + q) * 4);
         asm volatile("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(code), "m"(*four));
@@ -254,7 +255,15 @@ static LW_AI lw_float lw_ue4m3_halved(lw_word byte) {
 }
 static LW_AI lw_int lw_sign_extend8(lw_word byte) { return _mm512_srai_epi32(_mm512_slli_epi32(byte.raw(), 24), 24); }
 static LW_AI lw_word lw_gather(const std::uint32_t* table, lw_word index) {
-  return _mm512_i32gather_epi32(index.raw(), table, 4);
+  // The compiler leaves in `out` what was there, whose making the gather would then wait for.
+  __m512i out;
+  asm("vpxord %0, %0, %0\n\tkxnorw %%k1, %%k1, %%k1\n\tvpgatherdd (%1,%2,4), %0%{%%k1%}"
+      : "=&v"(out)
+      : "r"(table), "v"(index.raw())
+      : "k1");
+  return out;
 }
 
 }  // namespace lanewise
+
+#include "backends/cpu/simd/avx512_runs.inc.h"
