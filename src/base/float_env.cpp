@@ -16,12 +16,17 @@ FloatEnvironment::~FloatEnvironment() { _mm_setcsr(static_cast<unsigned>(saved_)
 
 #else
 
-// FPCR: zero is round to nearest, no flushing, no trapping, default-NaN off.
+// FPCR: zero is round to nearest, no flushing, no trapping, default-NaN off. FPSR has the exception flags. Both are 32
+// bits wide.
 FloatEnvironment::FloatEnvironment() : saved_(0) {
-  asm volatile("mrs %0, fpcr" : "=r"(saved_) : : "memory");
-  asm volatile("msr fpcr, %0" : : "r"(std::uint64_t{0}) : "memory");
+  std::uint64_t flags = 0;
+  asm volatile("mrs %0, fpcr\n\tmrs %1, fpsr" : "=r"(saved_), "=r"(flags) : : "memory");
+  saved_ |= flags << 32;
+  asm volatile("msr fpcr, xzr" : : : "memory");
 }
-FloatEnvironment::~FloatEnvironment() { asm volatile("msr fpcr, %0" : : "r"(saved_) : "memory"); }
+FloatEnvironment::~FloatEnvironment() {
+  asm volatile("msr fpcr, %0\n\tmsr fpsr, %1" : : "r"(saved_ & 0xFFFFFFFFu), "r"(saved_ >> 32) : "memory");
+}
 
 #endif
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cfenv>
+#include <cstdint>
 
 namespace lanewise {
 namespace {
@@ -43,7 +44,61 @@ TEST(FloatEnvironment, SubnormalsSurviveFlushToZero) {
   EXPECT_EQ(flushed, 0.0F);
   EXPECT_GT(inside, 0.0F);
 }
+#elif defined(__aarch64__)
+std::uint64_t fpcr() {
+  std::uint64_t value = 0;
+  asm volatile("mrs %0, fpcr" : "=r"(value));
+  return value;
+}
+void set_fpcr(std::uint64_t value) { asm volatile("msr fpcr, %0" : : "r"(value) : "memory"); }
+
+TEST(FloatEnvironment, SubnormalsSurviveFlushToZero) {
+  constexpr std::uint64_t flush = std::uint64_t{1} << 24;
+  const std::uint64_t before = fpcr();
+  set_fpcr(before | flush);
+  const float flushed = quotient(1e-38F, 16.0F);
+  float inside = 0;
+  {
+    const FloatEnvironment environment;
+    inside = quotient(1e-38F, 16.0F);
+  }
+  EXPECT_EQ(fpcr() & flush, flush);
+  set_fpcr(before);
+  EXPECT_EQ(flushed, 0.0F);
+  EXPECT_GT(inside, 0.0F);
+}
+
+// Default-NaN, and the alternative halves that have no infinity.
+TEST(FloatEnvironment, LeavesNoBitOfTheCallersControl) {
+  constexpr std::uint64_t both = std::uint64_t{3} << 25;
+  const std::uint64_t before = fpcr();
+  set_fpcr(before | both);
+  std::uint64_t inside = 1;
+  {
+    const FloatEnvironment environment;
+    inside = fpcr();
+  }
+  EXPECT_EQ(fpcr(), before | both);
+  set_fpcr(before);
+  EXPECT_EQ(inside, 0u);
+}
 #endif
+
+TEST(FloatEnvironment, RaisesNoFlagOutside) {
+  std::feclearexcept(FE_ALL_EXCEPT);
+  {
+    const FloatEnvironment environment;
+    EXPECT_GT(quotient(1.0F, 3.0F), 0.0F);
+  }
+  EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT), 0);
+  std::feraiseexcept(FE_OVERFLOW);
+  {
+    const FloatEnvironment environment;
+    EXPECT_GT(quotient(1.0F, 3.0F), 0.0F);
+  }
+  EXPECT_NE(std::fetestexcept(FE_OVERFLOW), 0);
+  std::feclearexcept(FE_ALL_EXCEPT);
+}
 
 }  // namespace
 }  // namespace lanewise
