@@ -37,6 +37,8 @@ enum Capability : std::uint32_t {
   CAP_AVX2 = 1,     ///< with FMA and F16C
   CAP_AVXVNNI = 2,  ///< AVX-VNNI
   CAP_AVX512 = 4,   ///< F, BW, DQ, VL, VNNI, VBMI, GFNI, BITALG, VPOPCNTDQ
+  CAP_NEON = 8,     ///< aarch64 with dotprod
+  CAP_I8MM = 16,    ///< with i8mm
 };
 
 struct KernelDesc {

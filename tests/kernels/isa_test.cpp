@@ -46,8 +46,8 @@ struct Isa {
   const char* name;
   std::uint32_t needs;
 };
-constexpr std::array isas = {Isa{"scalar", CAP_NONE}, Isa{"avx2", CAP_AVX2}, Isa{"avxvnni", CAP_AVXVNNI},
-                             Isa{"avx512", CAP_AVX512}};
+constexpr std::array isas = {Isa{"scalar", CAP_NONE},   Isa{"avx2", CAP_AVX2}, Isa{"avxvnni", CAP_AVXVNNI},
+                             Isa{"avx512", CAP_AVX512}, Isa{"neon", CAP_NEON}, Isa{"i8mm", CAP_I8MM}};
 
 std::uint32_t all_here() {
   const IsaSetting none(nullptr);
@@ -56,8 +56,8 @@ std::uint32_t all_here() {
 
 TEST(Isa, LeavesTheCapabilitiesUpToItsName) {
   const std::uint32_t here = all_here();
-  const std::array<std::uint32_t, isas.size()> left = {CAP_NONE, CAP_AVX2, CAP_AVX2 | CAP_AVXVNNI,
-                                                       CAP_AVX2 | CAP_AVXVNNI | CAP_AVX512};
+  const std::array<std::uint32_t, isas.size()> left = {
+      CAP_NONE, CAP_AVX2, CAP_AVX2 | CAP_AVXVNNI, CAP_AVX2 | CAP_AVXVNNI | CAP_AVX512, CAP_NEON, CAP_NEON | CAP_I8MM};
   for (std::size_t i = 0; i < isas.size(); ++i) {
     const IsaSetting setting(isas[i].name);
     EXPECT_EQ(cpu_capabilities(), here & left[i]) << isas[i].name;
@@ -74,8 +74,45 @@ TEST(Isa, LeavesTheCapabilitiesUpToItsName) {
   EXPECT_TRUE(check_cpu_isa().ok());
 }
 
+// Scalar first, then what the processor offers. Where LANEWISE_EXPECT_ISAS lists instruction sets, these are here and
+// no others: a test of theirs that is skipped where they are missing can't be skipped.
+TEST(Isa, AreThoseExpectedHere) {
+  const IsaSetting none(nullptr);
+  std::string here;
+  for (const std::string_view name : cpu_isas()) here.append(here.empty() ? "" : " ").append(name);
+  std::string offered;
+  for (const Isa& isa : isas) {
+    if ((isa.needs & ~cpu_capabilities()) == 0) offered.append(offered.empty() ? "" : " ").append(isa.name);
+  }
+  EXPECT_EQ(here, offered);
+  if (const char* expected = std::getenv("LANEWISE_EXPECT_ISAS")) {
+    EXPECT_EQ(here, expected);
+  }
+}
+
+// The kernels of another architecture are known by name and not here.
+TEST(Isa, CallsThoseOfOtherArchitecturesMissing) {
+#if defined(__x86_64__)
+  constexpr std::array others = {"neon", "i8mm"};
+#else
+  constexpr std::array others = {"avx2", "avxvnni", "avx512"};
+#endif
+  for (const char* name : others) {
+    const IsaSetting setting(name);
+    const Outcome outcome = check_cpu_isa();
+    ASSERT_FALSE(outcome.ok()) << name;
+    EXPECT_EQ(outcome.error().code, LW_ERROR_UNSUPPORTED) << name;
+    EXPECT_NE(outcome.error().message.find("lacks; it has: scalar"), std::string::npos) << outcome.error().message;
+    lw_device* device = nullptr;
+    lw_error error = LW_ERROR_INIT;
+    EXPECT_EQ(lw_device_open(nullptr, &device, &error), LW_ERROR_UNSUPPORTED) << name;
+    EXPECT_EQ(device, nullptr);
+  }
+}
+
 TEST(Isa, RefusesNamesItDoesNotKnow) {
-  for (const char* name : {"", " ", "AVX2", "avx", "avx2 ", "avx512f", "neon", "all", "scalar,avx2"}) {
+  for (const char* name :
+       {"", " ", "AVX2", "avx", "avx2 ", "avx512f", "sve", "NEON", "dotprod", "all", "scalar,avx2"}) {
     const IsaSetting setting(name);
     const Outcome outcome = check_cpu_isa();
     ASSERT_FALSE(outcome.ok()) << "'" << name << "'";
@@ -164,8 +201,8 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 }
 
 std::string expected_kernel(const Problem& p, std::string_view layout, std::string_view isa) {
-  // Float kernels are no different with VNNI.
-  const std::string_view float_isa = isa == "avxvnni" ? "avx2" : isa;
+  // Float kernels are no different with VNNI; on 64-bit Arm there are none yet.
+  const std::string_view float_isa = isa == "avxvnni" ? "avx2" : isa == "neon" || isa == "i8mm" ? "scalar" : isa;
   if (p.info.is_float()) return "cpu.gemv." + std::string(p.info.name) + ".raw.xq." + std::string(float_isa);
   const std::string planes = p.planes == LW_X8 ? "x8" : p.planes == LW_X16 ? "x16" : "x24";
   return std::string("cpu.gemv.") + std::string(p.info.name) + "." + std::string(layout) + "." + planes + "." +
@@ -255,21 +292,23 @@ TEST(Isa, HasNoScalarKernelForRows16) {
 
 TEST(Isa, KeepsTheDevicesOwnFromItsOpening) {
   const std::uint32_t here = all_here();
-  if ((CAP_AVX2 & ~here) != 0) GTEST_SKIP() << "this processor or build has the scalar kernels only";
+  const auto simd =
+      std::ranges::find_if(isas, [here](const Isa& isa) { return isa.needs != CAP_NONE && (isa.needs & ~here) == 0; });
+  if (simd == isas.end()) GTEST_SKIP() << "this processor or build has the scalar kernels only";
   const Problem p = make_problem(format_info(Format::Q6_K), 2, LW_X16);
   Device device;
   {
-    const IsaSetting setting("avx2");
+    const IsaSetting setting(simd->name);
     device = open_device("raw", 1);
   }
   const IsaSetting setting("scalar");
-  EXPECT_EQ(run(p, device.get()).kernel, "cpu.gemv.q6_K.raw.x16.avx2");
+  EXPECT_EQ(run(p, device.get()).kernel, expected_kernel(p, "raw", simd->name));
 }
 
 // A kernel asked for by name is not there where LANEWISE_ISA rules it out.
 TEST(Isa, RulesOutKernelsAskedForByName) {
   const IsaSetting setting("scalar");
-  for (const char* name : {"avx2", "avxvnni", "avx512"}) {
+  for (const char* name : {"avx2", "avxvnni", "avx512", "neon", "i8mm"}) {
     lw_device_options options = LW_DEVICE_OPTIONS_INIT;
     options.kernel = name;
     lw_device* device = nullptr;

@@ -26,6 +26,8 @@ constexpr std::array processors = {
     Processor{"avx2+512", CAP_AVX2 | CAP_AVX512},
     Processor{"all", CAP_AVX2 | CAP_AVXVNNI | CAP_AVX512},
     Processor{"vnni alone", CAP_AVXVNNI},
+    Processor{"neon", CAP_NEON},
+    Processor{"neon+i8mm", CAP_NEON | CAP_I8MM},
 };
 
 std::string choices(Format format, Layout layout, std::string_view override_name = {}) {
@@ -45,21 +47,27 @@ TEST(Select, TakesTheBestThatTheProcessorHas) {
             "avx2+vnni: cpu.gemv.q4_K.raw.x16.avxvnni\n"
             "avx2+512: cpu.gemv.q4_K.raw.x16.avx512\n"
             "all: cpu.gemv.q4_K.raw.x16.avx512\n"
-            "vnni alone: cpu.gemv.q4_K.raw.x16.avxvnni\n");
+            "vnni alone: cpu.gemv.q4_K.raw.x16.avxvnni\n"
+            "neon: cpu.gemv.q4_K.raw.x16.neon\n"
+            "neon+i8mm: cpu.gemv.q4_K.raw.x16.i8mm\n");
   EXPECT_EQ(choices(Format::MXFP4, Layout::rows16),
             "none: error, cpu has no kernel for mxfp4 in layout rows16\n"
             "avx2: cpu.gemv.mxfp4.rows16.x16.avx2\n"
             "avx2+vnni: cpu.gemv.mxfp4.rows16.x16.avxvnni\n"
             "avx2+512: cpu.gemv.mxfp4.rows16.x16.avx512\n"
             "all: cpu.gemv.mxfp4.rows16.x16.avx512\n"
-            "vnni alone: cpu.gemv.mxfp4.rows16.x16.avxvnni\n");
+            "vnni alone: cpu.gemv.mxfp4.rows16.x16.avxvnni\n"
+            "neon: cpu.gemv.mxfp4.rows16.x16.neon\n"
+            "neon+i8mm: cpu.gemv.mxfp4.rows16.x16.i8mm\n");
   EXPECT_EQ(choices(Format::F16, Layout::raw),
             "none: cpu.gemv.f16.raw.xq.scalar\n"
             "avx2: cpu.gemv.f16.raw.xq.avx2\n"
             "avx2+vnni: cpu.gemv.f16.raw.xq.avx2\n"
             "avx2+512: cpu.gemv.f16.raw.xq.avx512\n"
             "all: cpu.gemv.f16.raw.xq.avx512\n"
-            "vnni alone: cpu.gemv.f16.raw.xq.scalar\n");
+            "vnni alone: cpu.gemv.f16.raw.xq.scalar\n"
+            "neon: cpu.gemv.f16.raw.xq.scalar\n"
+            "neon+i8mm: cpu.gemv.f16.raw.xq.scalar\n");
 }
 
 TEST(Select, TakesTheNamedOneOrFails) {
@@ -69,21 +77,29 @@ TEST(Select, TakesTheNamedOneOrFails) {
             "avx2+vnni: cpu.gemv.q6_K.raw.x16.avx2\n"
             "avx2+512: cpu.gemv.q6_K.raw.x16.avx2\n"
             "all: cpu.gemv.q6_K.raw.x16.avx2\n"
-            "vnni alone: error, this device lacks what kernel 'avx2' needs\n");
+            "vnni alone: error, this device lacks what kernel 'avx2' needs\n"
+            "neon: error, this device lacks what kernel 'avx2' needs\n"
+            "neon+i8mm: error, this device lacks what kernel 'avx2' needs\n");
   EXPECT_EQ(choices(Format::Q6_K, Layout::rows16, "cpu.gemv.q6_K.rows16.x16.avxvnni"),
             "none: error, this device lacks what kernel 'cpu.gemv.q6_K.rows16.x16.avxvnni' needs\n"
             "avx2: error, this device lacks what kernel 'cpu.gemv.q6_K.rows16.x16.avxvnni' needs\n"
             "avx2+vnni: cpu.gemv.q6_K.rows16.x16.avxvnni\n"
             "avx2+512: error, this device lacks what kernel 'cpu.gemv.q6_K.rows16.x16.avxvnni' needs\n"
             "all: cpu.gemv.q6_K.rows16.x16.avxvnni\n"
-            "vnni alone: cpu.gemv.q6_K.rows16.x16.avxvnni\n");
+            "vnni alone: cpu.gemv.q6_K.rows16.x16.avxvnni\n"
+            "neon: error, this device lacks what kernel 'cpu.gemv.q6_K.rows16.x16.avxvnni' needs\n"
+            "neon+i8mm: error, this device lacks what kernel 'cpu.gemv.q6_K.rows16.x16.avxvnni' needs\n");
   EXPECT_EQ(choices(Format::Q6_K, Layout::raw, "scalar"),
             "none: cpu.gemv.q6_K.raw.x16.scalar\n"
             "avx2: cpu.gemv.q6_K.raw.x16.scalar\n"
             "avx2+vnni: cpu.gemv.q6_K.raw.x16.scalar\n"
             "avx2+512: cpu.gemv.q6_K.raw.x16.scalar\n"
             "all: cpu.gemv.q6_K.raw.x16.scalar\n"
-            "vnni alone: cpu.gemv.q6_K.raw.x16.scalar\n");
+            "vnni alone: cpu.gemv.q6_K.raw.x16.scalar\n"
+            "neon: cpu.gemv.q6_K.raw.x16.scalar\n"
+            "neon+i8mm: cpu.gemv.q6_K.raw.x16.scalar\n");
+  EXPECT_EQ(select(problem(Format::Q6_K, Layout::raw), "cpu", CAP_NEON | CAP_I8MM, "neon")->name,
+            "cpu.gemv.q6_K.raw.x16.neon");
 }
 
 TEST(Select, SaysWhyItTookAKernel) {
@@ -132,7 +148,7 @@ TEST(Select, RefusesFloatsInRows16) {
 
 TEST(Select, NeverTakesWhatTheProcessorLacks) {
   std::set<std::string_view> taken;
-  for (std::uint32_t capabilities = 0; capabilities < 8; ++capabilities) {
+  for (std::uint32_t capabilities = 0; capabilities < 32; ++capabilities) {
     for (const FormatInfo& info : formats()) {
       for (const Layout layout : {Layout::raw, Layout::rows16}) {
         for (const Planes planes : {Planes::x8, Planes::x16, Planes::x24}) {
@@ -153,7 +169,7 @@ TEST(Select, NeverTakesWhatTheProcessorLacks) {
       }
     }
   }
-  EXPECT_EQ(taken, (std::set<std::string_view>{"scalar", "avx2", "avxvnni", "avx512"}));
+  EXPECT_EQ(taken, (std::set<std::string_view>{"scalar", "avx2", "avxvnni", "avx512", "neon", "i8mm"}));
 }
 
 }  // namespace

@@ -15,6 +15,9 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 namespace lanewise {
@@ -38,6 +41,8 @@ constexpr std::array isas = {
     Isa{"avx2", CAP_AVX2, CAP_AVX2},
     Isa{"avxvnni", CAP_AVXVNNI, CAP_AVX2 | CAP_AVXVNNI},
     Isa{"avx512", CAP_AVX512, CAP_AVX2 | CAP_AVXVNNI | CAP_AVX512},
+    Isa{"neon", CAP_NEON, CAP_NEON},
+    Isa{"i8mm", CAP_I8MM, CAP_NEON | CAP_I8MM},
 };
 
 // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here writes the environment, and a program that does must not race it
@@ -73,6 +78,12 @@ std::uint32_t detected() {
   if (saves_zmm && foundation && extensions && (found & CAP_AVX2) != 0) found |= CAP_AVX512;
   if (__get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && has(a, 4) && (found & CAP_AVX2) != 0) found |= CAP_AVXVNNI;
   return found;
+}
+#elif defined(__aarch64__) && LANEWISE_SIMD
+// What the system reports has its registers saved.
+std::uint32_t detected() {
+  if ((getauxval(AT_HWCAP) & HWCAP_ASIMDDP) == 0) return CAP_NONE;
+  return (getauxval(AT_HWCAP2) & HWCAP2_I8MM) != 0 ? CAP_NEON | CAP_I8MM : CAP_NEON;
 }
 #else
 std::uint32_t detected() { return CAP_NONE; }

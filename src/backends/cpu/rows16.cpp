@@ -24,7 +24,11 @@ namespace {
 // Q4_K (docs/cpu.md); 2 to 32 KB lie within 5 %.
 constexpr std::uint64_t prefetch_ahead = 12288;
 
-enum class Target : std::uint8_t { avx512, avxvnni, avx2 };
+enum class Target : std::uint8_t {
+#define LW_TARGET_ROW(target, architecture, floats, flags) target,
+#include "backends/cpu/targets.def"
+#undef LW_TARGET_ROW
+};
 
 // A build without units has nothing to find.
 const Rows16Kernels* find_rows16([[maybe_unused]] Target target, [[maybe_unused]] Format format) {
@@ -125,6 +129,7 @@ void gemv_raw(const MatrixView& w, const Activation& x, const OutputView& y, std
 const Rows16Kernels* find_best(std::uint32_t capabilities, Format format) {
   if ((capabilities & CAP_AVX512) != 0) return find_rows16(Target::avx512, format);
   if ((capabilities & CAP_AVX2) != 0) return find_rows16(Target::avx2, format);
+  if ((capabilities & CAP_NEON) != 0) return find_rows16(Target::neon, format);
   return nullptr;
 }
 
@@ -145,7 +150,7 @@ void cpu_pack(std::uint32_t capabilities, Layout layout, const MatrixView& raw, 
   if (rest < unit_end) pack_matrix(layout, raw, rest, unit_end, out);
 }
 
-#define LW_ROWS16_LAUNCHES(target)                                                                              \
+#define LW_TARGET_ROW(target, architecture, floats, flags)                                                      \
   void gemv_raw_##target(const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t begin,    \
                          std::uint64_t end) {                                                                   \
     gemv_raw<Target::target>(w, x, y, begin, end);                                                              \
@@ -154,9 +159,7 @@ void cpu_pack(std::uint32_t capabilities, Layout layout, const MatrixView& raw, 
                             std::uint64_t end) {                                                                \
     gemv_packed<Target::target>(w, x, y, begin, end);                                                           \
   }
-LW_ROWS16_LAUNCHES(avx512)
-LW_ROWS16_LAUNCHES(avxvnni)
-LW_ROWS16_LAUNCHES(avx2)
-#undef LW_ROWS16_LAUNCHES
+#include "backends/cpu/targets.def"
+#undef LW_TARGET_ROW
 
 }  // namespace lanewise

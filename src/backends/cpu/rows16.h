@@ -29,15 +29,14 @@ struct Rows16Kernels {
   Rows16Pack pack;
 };
 
-/// Kernels of kernels.def (see CpuLaunch): on GGUF's rows, transposed as they are read, and on the rows16 layout.
-#define LW_ROWS16_LAUNCHES(target)                                                                                  \
+/// Kernels of kernels.def (see CpuLaunch): on GGUF's rows, transposed as they are read, and on the rows16 layout. A
+/// build has those of its own architecture's targets; the others must not be called.
+#define LW_TARGET_ROW(target, architecture, floats, flags)                                                          \
   void gemv_raw_##target(const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t row_begin,    \
                          std::uint64_t row_end);                                                                    \
   void gemv_packed_##target(const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t row_begin, \
                             std::uint64_t row_end);
-LW_ROWS16_LAUNCHES(avx512)
-LW_ROWS16_LAUNCHES(avxvnni)
-LW_ROWS16_LAUNCHES(avx2)
-#undef LW_ROWS16_LAUNCHES
+#include "backends/cpu/targets.def"
+#undef LW_TARGET_ROW
 
 }  // namespace lanewise

@@ -16,7 +16,7 @@ struct Decoder {
   static constexpr bool scaled = F::sc_parts != 0;
   static constexpr bool has_sub_mins = F::mn_parts != 0;
   // Sums of sub-scales times dots in floats where that is exact (rows16_format.h).
-  static constexpr bool short_scales = F::short_sums;
+  static constexpr bool short_scales = F::short_sums && pair_products;
   static constexpr bool float_scales = F::float_parts != 0 && !short_scales;
   using Scale = std::conditional_t<short_scales, Word, std::conditional_t<float_scales, Float, Int>>;
 

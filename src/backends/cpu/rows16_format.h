@@ -43,13 +43,13 @@
     static constexpr bool has_min = (min) != 0;                                                                        \
     static constexpr std::uint32_t lead = name##_quad_part(0u, 0u).byte % 4u;                                          \
     LW_ROWS16_GRID_##grid(name, NAME) static constexpr std::uint32_t bias_log = rows16_bias_log(LW_##NAME##_MIN_CODE); \
-    static constexpr std::uint32_t bias = LW_##NAME##_MIN_CODE < 0 ? 1u << bias_log : 0u;                              \
-    static constexpr bool raw_codes = LW_##NAME##_RAW_CODES != 0;                                                      \
+    static constexpr std::uint32_t bias = unsigned_codes && LW_##NAME##_MIN_CODE < 0 ? 1u << bias_log : 0u;            \
+    static constexpr bool raw_codes = LW_##NAME##_RAW_CODES != 0 && (unsigned_codes || LW_##NAME##_MIN_CODE == 0);     \
     static constexpr bool short_sums =                                                                                 \
         rows16_short_sums(LW_##NAME##_SC_PARTS, group, LW_##NAME##_MIN_CODE, LW_##NAME##_MAX_CODE);                    \
     static_assert(!raw_codes || static_cast<int>(bias) == -(LW_##NAME##_MIN_CODE), "raw codes are biased ones");       \
     static constexpr unsigned max_code = LW_##NAME##_MAX_CODE;                                                         \
-    static_assert(LW_##NAME##_MAX_CODE + static_cast<int>(bias) <= 255, "unsigned codes must fit a byte");             \
+    static_assert(LW_##NAME##_MAX_CODE + static_cast<int>(bias) <= (unsigned_codes ? 255 : 127), "a byte's range");    \
     static constexpr bool joinable =                                                                                   \
         rows16_joinable(dgroup, LW_##NAME##_MIN_CODE, LW_##NAME##_MAX_CODE, LW_##NAME##_MAX_SC);                       \
     static constexpr int float_parts =                                                                                 \

@@ -24,6 +24,10 @@ typedef float V32f __attribute__((vector_size(64)));
 /// 32 registers hold a chunk of codes beside its sums; as many sums as there may be at once.
 inline constexpr bool many_registers = true;
 inline constexpr int most_sums = 16;
+/// The byte products are of unsigned codes.
+inline constexpr bool unsigned_codes = true;
+/// dot_pairs() is one product.
+inline constexpr bool pair_products = true;
 
 struct Word {
   V32u v;

@@ -18,6 +18,10 @@ typedef float V32f __attribute__((vector_size(32)));
 
 inline constexpr bool many_registers = false;
 inline constexpr int most_sums = 4;
+/// The byte products are of unsigned codes.
+inline constexpr bool unsigned_codes = true;
+/// dot_pairs() is one product.
+inline constexpr bool pair_products = true;
 
 struct Word {
   V32u v[2];
