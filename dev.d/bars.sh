@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # The figures of docs/cpu.md, in its order: sourced by ./dev.
 
 bars() {
