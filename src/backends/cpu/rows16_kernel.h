@@ -356,8 +356,8 @@ struct Rows16 {
   /// One super-block of `blocks` blocks, fewer than all only at the end of a row.
   static LW_AI void super_block(const std::uint8_t* tile, const std::uint8_t* behind, int blocks, const std::uint8_t* x,
                                 int batches, const std::uint8_t* fetch, State& state) {
-    // A run's text is long: in three planes, which are rare, it isn't compiled once more.
-    if constexpr (T < 4 && many_registers && (F::run == 0 || P < 3)) {
+    // Unrolled text is long: in three planes, which are rare, it isn't compiled once more.
+    if constexpr (T < 4 && many_registers && P < 3) {
 #pragma GCC unroll 1
       for (int i = 0; i < blocks; ++i) {
         block_in_registers(BlockVectors<F>::at(tile, behind, i), x, i * static_cast<int>(F::elements),
