@@ -112,6 +112,12 @@ struct Rows16 {
           also(q);
         });
   }
+  // Float sub-scales only; here for the compiler's sake, which checks the other kinds' text too.
+  static LW_AI Float times(Float scale, float factor) { return scale * Float(factor); }
+  template <class Other>
+  static LW_AI Other times(Other scale, float) {
+    return scale;
+  }
   static LW_AI void join(const Int* s, Int* out) {
     unroll<0, sums>([&](auto c) __attribute__((always_inline)) {
       if constexpr (joined) {
@@ -240,7 +246,7 @@ struct Rows16 {
         }
         if constexpr (scaled) {
           Scale scale = Decode::template scale<c / chunks_a_group>(block);
-          if constexpr (left != 0 && parts != 0) scale = scale * Float(1.0F / (1u << left));
+          if constexpr (left != 0 && parts != 0) scale = times(scale, 1.0F / (1u << left));
           add<i % part_chunks == 0, i / part_chunks>(s[0], scale, total);
         } else {
           unroll<0, columns>([&](auto n)
