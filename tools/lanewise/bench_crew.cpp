@@ -55,6 +55,7 @@ Crew::Crew(unsigned threads, bool spin) {
 }
 
 Crew::~Crew() {
+  wake();
   stop_ = true;
   call_.fetch_add(1, std::memory_order_release);
   for (std::thread& worker : workers_) worker.join();
@@ -62,11 +63,28 @@ Crew::~Crew() {
 
 void Crew::work(std::uint32_t part) {
   for (std::uint64_t seen = 0;; ++seen) {
-    spin_until([&] { return call_.load(std::memory_order_acquire) != seen; });
+    while (call_.load(std::memory_order_acquire) == seen) {
+      spin_until([&] { return call_.load(std::memory_order_acquire) != seen || parked_; });
+      if (!parked_) continue;
+      ++asleep_;
+      parked_.wait(true);
+      --asleep_;
+    }
     if (stop_) return;
     task_(context_, part);
     left_.fetch_sub(1, std::memory_order_release);
   }
+}
+
+void Crew::park() {
+  if (workers_.empty() || parked_.exchange(true)) return;
+  spin_until([&] { return asleep_ == workers_.size(); });
+}
+
+void Crew::wake() {
+  if (!parked_.exchange(false)) return;
+  parked_.notify_all();
+  spin_until([&] { return asleep_ == 0; });
 }
 
 void Crew::run_erased(Pool::Task task, void* context) {
@@ -74,6 +92,7 @@ void Crew::run_erased(Pool::Task task, void* context) {
     pool_->run(pool_->threads(), task, context);
     return;
   }
+  wake();
   task_ = task;
   context_ = context;
   left_.store(static_cast<std::uint32_t>(workers_.size()), std::memory_order_relaxed);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <thread>
@@ -27,6 +28,11 @@ class Crew {
     run_erased([](void* context, std::uint32_t part) { (*static_cast<const Task*>(context))(part); },
                const_cast<Task*>(&task));
   }
+  /// Puts the workers to sleep, so that they take no processor from anyone, until the next run() or wake(). Sleeping
+  /// threads do nothing else.
+  void park();
+  /// Has the workers where they were before park().
+  void wake();
   [[nodiscard]] unsigned threads() const {
     return pool_ ? pool_->threads() : static_cast<unsigned>(workers_.size()) + 1;
   }
@@ -40,6 +46,8 @@ class Crew {
   Pool::Task task_ = nullptr;
   void* context_ = nullptr;
   std::atomic<bool> stop_ = false;
+  std::atomic<bool> parked_ = false;
+  std::atomic<std::size_t> asleep_ = 0;              // workers that wait for parked_ to change
   alignas(64) std::atomic<std::uint64_t> call_ = 0;  // counts calls
   alignas(64) std::atomic<std::uint32_t> left_ = 0;  // workers still inside the call
 };

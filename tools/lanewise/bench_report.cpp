@@ -41,11 +41,19 @@ void BenchReport::head(const std::vector<std::string>& notes) {
   if (lines_) {
     print_machine(out_, machine_);
     out_.print("cold: copies of W in {} ({}), read in turn\n", human_bytes(machine_.walked), machine_.walked_why);
+    if (machine_.peer) {
+      out_.print("peer: {} {}\n", machine_.peer->name, machine_.peer->version);
+      if (!machine_.peer->about.empty()) out_.print("  {}\n", machine_.peer->about);
+    }
   }
   for (const std::string& line : notes) note(line);
   if (!lines_) return;
-  out_.print("\n{:<8} {:>13} {:>3} {:<4} {:<8} {:>10} {:>6} {:>7} {:>7} {:>6} {:>9}\n", "format", "K x rows", "n", "W",
-             "kernel", "us/call", "spread", "GB/s", "ceiling", "to n_1", "image us");
+  out_.print("\n{:<8} {:>13} {:>3} {:<4} {:<8} {:>10} {:>6} ", "format", "K x rows", "n", "W", "kernel", "us/call",
+             "spread");
+  if (!machine_.peer) out_.print("{:>7} ", "GB/s");
+  out_.print("{:>7} {:>6} {:>9}", "ceiling", "to n_1", "image us");
+  if (machine_.peer) out_.print(" {:>9} {:>6}", "peer us", "x peer");
+  out_.text("\n");
 }
 
 void BenchReport::note(const std::string& line) {
@@ -57,22 +65,35 @@ void BenchReport::row(const BenchTime& time) {
   const Case& c = time.problem;
   const std::string_view format = format_info(c.format).name;
   if (lines_) {
-    out_.print("{:<8} {:>13} {:>3} {:<4} {:<8} {:>10.1f} {:>4.0f} % {:>7.2f} {:>5.1f} % {:>6.2f} {:>9.1f}\n", format,
-               fmt::format("{}x{}", c.cols, c.rows), c.tokens, time.hot ? "hot" : "cold", time.kernel, time.median_us,
-               100 * time.spread, time.gbps, 100 * time.fraction, time.over_first, time.image_us);
+    out_.print("{:<8} {:>13} {:>3} {:<4} {:<8} {:>10.1f} {:>4.0f} % ", format, fmt::format("{}x{}", c.cols, c.rows),
+               c.tokens, time.hot ? "hot" : "cold", time.kernel, time.median_us, 100 * time.spread);
+    if (!time.peer) out_.print("{:>7.2f} ", time.gbps);
+    out_.print("{:>5.1f} % {:>6.2f} {:>9.1f}", 100 * time.fraction, time.over_first, time.image_us);
+    if (time.peer && time.peer->missing.empty()) {
+      out_.print(" {:>9.1f} {:>6.2f}", time.peer->median_us, time.peer->over_ours);
+    } else if (time.peer) {
+      out_.print(" {:>9} {:>6}\n  no figure of the peer's: {}", "-", "-", time.peer->missing);
+    }
+    out_.text("\n");
     if (verbose_) out_.print("  {}\n", to_string(c));
+    if (verbose_ && time.peer && !time.peer->how.empty()) out_.print("  peer: {}\n", time.peer->how);
   }
-  if (time.fraction > 1) {
-    const std::string warning =
-        fmt::format("{} {}x{}, {} tokens, {}: {:.1f} % of the ceiling: one of the two was disturbed", format, c.cols,
-                    c.rows, c.tokens, time.hot ? "hot" : "cold", 100 * time.fraction);
-    if (lines_) out_.print("warning: {}\n", warning);
-    warnings_.push_back(warning);
-  }
+  warn_above_ceiling(time, "", time.fraction);
+  if (time.peer) warn_above_ceiling(time, "the peer at ", time.peer->fraction);
   if (time.differing != 0 && lines_) {
     out_.print("WRONG: {} of {} outputs differ from the scalar kernel's: {}\n", time.differing, time.compared,
                to_string(c));
   }
+}
+
+void BenchReport::warn_above_ceiling(const BenchTime& time, std::string_view whose, double fraction) {
+  if (fraction <= 1) return;
+  const Case& c = time.problem;
+  const std::string warning = fmt::format(
+      "{} {}x{}, {} tokens, {}: {}{:.1f} % of the ceiling: one of the two was disturbed", format_info(c.format).name,
+      c.cols, c.rows, c.tokens, time.hot ? "hot" : "cold", whose, 100 * fraction);
+  if (lines_) out_.print("warning: {}\n", warning);
+  warnings_.push_back(warning);
 }
 
 void BenchReport::add(const BenchGroupTimes& group) {
@@ -112,6 +133,18 @@ void BenchReport::summary() {
   out_.text(
       "ceiling %: median of each round's own ratio; to n_1: the time against the first window's;\n"
       "image us: making the activation on one thread, not part of us/call\n");
+  if (!machine_.peer) return;
+  out_.text(
+      "peer us: the peer's call, timed after ours in every round, with whatever it does to x; x peer: median of the\n"
+      "rounds' peer us / us/call, so that above 1 ours is the faster\n");
+  if (const std::size_t without = without_peer(); without != 0) {
+    out_.print("no figure of the peer's in {} of {} cases\n", without, times_.size());
+  }
+}
+
+std::size_t BenchReport::without_peer() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(times_, [](const BenchTime& time) { return time.peer && !time.peer->missing.empty(); }));
 }
 
 Json BenchReport::json() const {
@@ -138,6 +171,17 @@ Json BenchReport::json() const {
                      {"image_us", time.image_us},
                      {"outputs_compared", time.compared},
                      {"outputs_differing", time.differing}});
+    if (!time.peer) continue;
+    Json& added = cases.back();
+    if (!time.peer->missing.empty()) {
+      added["peer_missing"] = time.peer->missing;
+      continue;
+    }
+    added["peer_us"] = time.peer->median_us;
+    added["peer_spread"] = time.peer->spread;
+    added["peer_fraction"] = time.peer->fraction;
+    added["peer_over_ours"] = time.peer->over_ours;
+    added["peer_how"] = time.peer->how;
   }
   Json machine = to_json(machine_);
   machine["threads"] = threads_;
@@ -148,18 +192,26 @@ Json BenchReport::json() const {
   document["machine"] = std::move(machine);
   document["ceiling_gbps"] = ceilings_.empty() ? Json(nullptr) : Json(ceiling());
   document["ceiling_loop"] = best_loop_;
+  if (machine_.peer) {
+    document["peer"] = {
+        {"name", machine_.peer->name}, {"version", machine_.peer->version}, {"about", machine_.peer->about}};
+  }
   document["cases"] = std::move(cases);
   document["notes"] = notes_;
   document["warnings"] = warnings_;
   return document;
 }
 
-Exit BenchReport::exit() const {
+Exit BenchReport::exit(bool strict) const {
   for (const BenchTime& time : times_) {
     if (time.differing == 0) continue;
     return Fault{make_error(LW_ERROR_INTERNAL, fmt::format("{} of {} outputs differ from the scalar kernel's: {}",
                                                            time.differing, time.compared, to_string(time.problem))),
                  exit_wrong};
+  }
+  if (const std::size_t without = without_peer(); strict && without != 0) {
+    return not_here(make_error(LW_ERROR_UNSUPPORTED, fmt::format("no figure of the peer's in {} of {} cases (--strict)",
+                                                                 without, times_.size())));
   }
   return exit_ok;
 }

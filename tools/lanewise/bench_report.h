@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench_run.h"
@@ -21,6 +23,7 @@ struct BenchMachine {
   std::uint64_t last_cache = 0;
   std::uint64_t walked = 0;  ///< bytes of copies
   std::string walked_why;
+  std::optional<PeerName> peer;  ///< that is timed beside
 };
 BenchMachine describe_machine(unsigned threads, bool spin);
 /// The lines before any table: processor, threads, load.
@@ -42,12 +45,15 @@ class BenchReport {
 
   [[nodiscard]] const std::vector<BenchTime>& times() const { return times_; }
   [[nodiscard]] Json json() const;
-  /// exit_ok, or exit_wrong with the first problem whose bits differ.
-  [[nodiscard]] Exit exit() const;
+  /// exit_ok, or exit_wrong with the first problem whose bits differ; where `strict`, exit_unsupported if a figure of
+  /// the peer's is missing.
+  [[nodiscard]] Exit exit(bool strict) const;
 
  private:
   void row(const BenchTime& time);
+  void warn_above_ceiling(const BenchTime& time, std::string_view whose, double fraction);
   [[nodiscard]] double ceiling() const;
+  [[nodiscard]] std::size_t without_peer() const;
 
   Output& out_;
   const BenchMachine& machine_;

@@ -55,7 +55,17 @@ struct Window {
   double image_us = 0;
   std::vector<double> us;
   std::vector<double> fractions;
+  std::vector<double> peer_us;
+  std::vector<double> peer_fractions;
+  std::vector<double> peer_ratios;
+  PeerTime peer;
 };
+
+// (slowest - fastest) / median.
+double spread_of(const std::vector<double>& us) {
+  const auto [fastest, slowest] = std::ranges::minmax(us);
+  return (slowest - fastest) / median(us);
+}
 
 // Makes the image that the kernel reads, so that no call has to.
 void make_image(const Window& window) {
@@ -104,6 +114,7 @@ class Group {
     }
     fill();
     for (Window& window : windows_) call(window);
+    prepare_peer();
     for (unsigned round = 0; round < group_.rounds && !stop_asked; ++round) {
       const double ceiling = time_ceiling();
       result_.ceilings.push_back(ceiling);
@@ -111,6 +122,7 @@ class Group {
         const double us = time_window(window);
         window.us.push_back(us);
         window.fractions.push_back(gbps(us) / ceiling);
+        time_peer(window, ceiling);
         if (stop_asked) break;
       }
     }
@@ -188,6 +200,47 @@ class Group {
     return took * 1e6 / static_cast<double>(calls);
   }
 
+  // Has the peer make its copies before the first round, and says early what it doesn't know.
+  void prepare_peer() {
+    for (Window& window : windows_) {
+      if (group_.peer) ask_peer(window, [&]() -> Outcome { return Done{}; });
+    }
+  }
+
+  // A round of the peer's. A window that it gave no figure for is left out from then on.
+  void time_peer(Window& window, double ceiling) {
+    if (!group_.peer || !window.peer.missing.empty()) return;
+    ask_peer(window, [&]() -> Outcome {
+      LW_ASSIGN(us, peer_->time_round());
+      window.peer_us.push_back(us);
+      window.peer_fractions.push_back(gbps(us) / ceiling);
+      window.peer_ratios.push_back(us / window.us.back());
+      return Done{};
+    });
+  }
+
+  // With our threads asleep, as the peer's are at any other time. One that failed is started anew for the next window.
+  template <class Then>
+  void ask_peer(Window& window, const Then& then) {
+    crew_.park();
+    const auto ask = [&]() -> Outcome {
+      if (peer_ == nullptr) {
+        LW_ASSIGN(peer, Peer::start(*group_.peer));
+        peer_ = std::move(peer);
+      }
+      const std::uint64_t bytes = group_.hot ? raw_.bytes() : copies_ * stride_;
+      LW_ASSIGN(how, peer_->prepare(window.problem, crew_.threads(), bytes));
+      window.peer.how = how;
+      return then();
+    };
+    if (const Outcome outcome = ask(); !outcome) {
+      window.peer.missing = outcome.error().message;
+      if (outcome.error().code != LW_ERROR_UNSUPPORTED) peer_.reset();
+    }
+    crew_.wake();
+    crew_.run([](std::uint32_t) {});  // so that no timed call waits for a thread to wake
+  }
+
   // GB/s of the best loop over the same bytes with the same threads.
   double time_ceiling() {
     const std::uint64_t bytes = copies_ * stride_;
@@ -227,6 +280,16 @@ class Group {
     }
   }
 
+  static PeerTime peer_time(const Window& window) {
+    PeerTime time = window.peer;
+    if (!time.missing.empty()) return time;
+    time.median_us = median(window.peer_us);
+    time.spread = spread_of(window.peer_us);
+    time.fraction = median(window.peer_fractions);
+    time.over_ours = median(window.peer_ratios);
+    return time;
+  }
+
   void finish() {
     for (const Window& window : windows_) {
       BenchTime time;
@@ -235,13 +298,13 @@ class Group {
       time.hot = group_.hot;
       time.bytes = raw_.bytes();
       time.median_us = median(window.us);
-      const auto [fastest, slowest] = std::ranges::minmax(window.us);
-      time.spread = (slowest - fastest) / time.median_us;
+      time.spread = spread_of(window.us);
       time.gbps = gbps(time.median_us);
       time.fraction = median(window.fractions);
       time.ceiling_gbps = median(result_.ceilings);
       time.over_first = result_.times.empty() ? 1 : time.median_us / result_.times.front().median_us;
       time.image_us = window.image_us;
+      if (group_.peer) time.peer = peer_time(window);
       compare(window, time);
       result_.times.push_back(std::move(time));
     }
@@ -256,6 +319,7 @@ class Group {
   std::vector<std::uint8_t> bytes_;
   MatrixView raw_;
   std::vector<Window> windows_;
+  std::unique_ptr<Peer> peer_;
   BenchGroupTimes result_;
 };
 

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bench_crew.h"
 #include "bench_machine.h"
+#include "bench_peer.h"
 #include "harness/case.h"
 #include "harness/verify.h"
 
@@ -19,8 +21,19 @@ struct BenchGroup {
   unsigned rounds = 7;
   unsigned threads = 1;
   bool spin = true;
-  bool hot = false;      ///< one copy, read over and over, instead of copies in turn
+  bool hot = false;                 ///< one copy, read over and over, instead of copies in turn
+  std::optional<PeerOptions> peer;  ///< timed beside each window
   Launch replacement{};  ///< runs in the kernel's place (tests plant faults through it); empty: the kernel's own
+};
+
+/// What a peer took for a window; figures only where it gave one every round.
+struct PeerTime {
+  std::string missing;  ///< why there is no figure; empty: there is one
+  std::string how;      ///< as the peer describes how it holds the case
+  double median_us = 0;
+  double spread = 0;
+  double fraction = 0;   ///< of the same ceiling, for the same bytes
+  double over_ours = 0;  ///< its time / ours: the median of the rounds' own ratios
 };
 
 /// What a window took.
@@ -28,14 +41,15 @@ struct BenchTime {
   Case problem;        ///< with the kernel that ran
   std::string kernel;  ///< the last part of its name
   bool hot = false;
-  std::uint64_t bytes = 0;     ///< of W: what has to be read at least once
-  double median_us = 0;        ///< of a call
-  double spread = 0;           ///< (slowest round - fastest) / median
-  double gbps = 0;             ///< bytes / median
-  double fraction = 0;         ///< of the ceiling: the median of the rounds' own ratios
-  double ceiling_gbps = 0;     ///< median over the rounds
-  double over_first = 0;       ///< median_us / that of the group's first window
-  double image_us = 0;         ///< making the activation, on one thread; not part of median_us
+  std::uint64_t bytes = 0;  ///< of W: what has to be read at least once
+  double median_us = 0;     ///< of a call
+  double spread = 0;        ///< (slowest round - fastest) / median
+  double gbps = 0;          ///< bytes / median
+  double fraction = 0;      ///< of the ceiling: the median of the rounds' own ratios
+  double ceiling_gbps = 0;  ///< median over the rounds
+  double over_first = 0;    ///< median_us / that of the group's first window
+  double image_us = 0;      ///< making the activation, on one thread; not part of median_us
+  std::optional<PeerTime> peer;
   std::uint64_t compared = 0;  ///< outputs compared with the scalar kernel's after timing
   std::uint64_t differing = 0;
 };

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <cmath>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "backends/cpu/cpu.h"
@@ -31,6 +34,10 @@ struct Options {
   std::string json;
   unsigned rounds = 7;
   std::uint64_t bytes = 0;
+  std::string peer;
+  std::vector<std::string> peer_words;
+  double peer_patience = 60;
+  bool strict = false;
   bool hot = false;
   bool sleep = false;
   bool verbose = false;
@@ -91,6 +98,7 @@ class Bench {
       return std::move(planned).error();
     }
     LW_TRY(check_json(options_.json));
+    LW_TRY(meet_peer());
     LW_TRY(choose_memory());
     LW_ASSIGN(memory, WalkedMemory::create(machine_.walked));
     report_.head(notes_);
@@ -115,6 +123,17 @@ class Bench {
   }
 
  private:
+  // Who it is, and that it is there, before anything is timed. Each group starts its own.
+  Outcome meet_peer() {
+    if (options_.peer.empty()) return Done{};
+    peer_ = PeerOptions{options_.peer, options_.peer_words,
+                        std::chrono::milliseconds(std::llround(1e3 * options_.peer_patience))};
+    LW_ASSIGN(peer, Peer::start(*peer_));
+    machine_.peer = peer->name();
+    for (BenchGroup& group : groups_) group.peer = peer_;
+    return Done{};
+  }
+
   Outcome plan() {
     LW_ASSIGN(planes, parse_planes(options_.activation));
     base_.planes = planes;
@@ -208,7 +227,8 @@ class Bench {
   Outcome choose_memory() {
     std::uint64_t largest = 0;
     for (const BenchGroup& group : groups_) largest = std::max(largest, copy_stride(group.problem));
-    const std::uint64_t available = available_memory();
+    // A peer has copies of its own.
+    const std::uint64_t available = available_memory() / (peer_ ? 2 : 1);
     const std::uint64_t wanted = std::max(least_walked, caches_walked * machine_.last_cache);
     machine_.walked = wanted;
     machine_.walked_why = machine_.last_cache == 0 ? "the system shows no cache"
@@ -219,15 +239,17 @@ class Bench {
       if (machine_.walked < wanted) machine_.walked_why += ", less than is cold for sure";
     } else if (available != 0 && wanted > available / 4) {
       machine_.walked = available / 4;
-      machine_.walked_why = "a quarter of the free memory, less than is cold for sure";
+      machine_.walked_why = peer_ ? "an eighth of the free memory, and the peer as much: less than is cold for sure"
+                                  : "a quarter of the free memory, less than is cold for sure";
     }
     if (largest > machine_.walked) {
       machine_.walked = largest;
       machine_.walked_why = "one copy of the largest matrix";
     }
     if (available != 0 && machine_.walked > available / 2) {
-      return make_error(LW_ERROR_MEMORY, fmt::format("{} to walk are more than half of the {} of memory that is free",
-                                                     human_bytes(machine_.walked), human_bytes(available)));
+      return make_error(LW_ERROR_MEMORY, fmt::format("{} to walk are more than half of the {} of memory that is free{}",
+                                                     human_bytes(machine_.walked), human_bytes(available),
+                                                     peer_ ? " to each, the peer and us" : ""));
     }
     return Done{};
   }
@@ -249,7 +271,7 @@ class Bench {
       Exit written = write_json(context_, options_.json, document);
       if (written.fault() != nullptr) return written;
     }
-    return report_.exit();
+    return report_.exit(options_.strict);
   }
 
   [[nodiscard]] Json model_json(const std::vector<Projection>& projections) const {
@@ -278,6 +300,7 @@ class Bench {
   std::vector<ModelShape> shapes_;
   std::vector<BenchGroup> groups_;
   std::vector<std::string> notes_;
+  std::optional<PeerOptions> peer_;
   bool kernel_missing_ = false;  // what plan()'s error is about
 };
 
@@ -345,7 +368,18 @@ Job setup(CLI::App& app) {
       ->type_name("FILE");
   auto* verbose =
       app.add_flag("--verbose", options->verbose, "Each case's problem string, for lanewise verify and trace");
-  options->not_with_pack = {model, shape, format, tokens, planes, kernel, hot, bytes, verbose};
+  auto* peer =
+      app.add_option("--peer", options->peer, "Time this program beside us (bench/peers/README.md)")->type_name("FILE");
+  app.add_option("--peer-word", options->peer_words, "A word of the peer's command line, once for each")
+      ->needs(peer)
+      ->type_name("W");
+  app.add_option("--peer-patience", options->peer_patience,
+                 "Seconds that an answer of the peer's may take (default: 60)")
+      ->needs(peer)
+      ->check(CLI::Range(0.01, 3600.0))
+      ->type_name("S");
+  app.add_flag("--strict", options->strict, "A case without a figure of the peer's is an error")->needs(peer);
+  options->not_with_pack = {model, shape, format, tokens, planes, kernel, hot, bytes, verbose, peer};
   declare_json(app, &options->json);
   return [options](Context& context) { return bench(context, *options); };
 }
@@ -359,6 +393,7 @@ const Command bench_command{
     "  lanewise bench --layout raw --format q8_0 --hot   straight off GGUF's rows; in cache too\n"
     "  lanewise bench --model model.gguf                 a model's shapes, and what they come to in tokens/s\n"
     "  lanewise bench --pack model.gguf                  what packing costs at load\n"
+    "  lanewise bench --peer build/peers/ggml/lanewise-peer-ggml   another implementation beside us\n"
     "Cold: each call reads another copy of W. Every round times the ceiling (loops that only load, same bytes, same\n"
     "threads) and then each case. After timing, outputs are compared with the scalar kernel's; a wrong bit is exit 1.",
     setup};
