@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "backends/cpu/floats.h"
+#include "backends/cpu/prefetch.h"
 
 namespace lanewise::LW_TARGET {
 
@@ -12,8 +13,6 @@ template <class F, int T>
 struct FloatRow {
   static constexpr int vectors = 4;  // of sixteen: 64 elements
   static constexpr std::uint64_t stretch = 64;
-  // Bytes ahead: as the kernels of codes (rows16.cpp).
-  static constexpr std::uint64_t ahead = 12288;
 
   static LW_AI Float weights(const std::uint8_t* at) {
     const Word raw = F::bytes == 4 ? load_words(at) : load_halves(at);
@@ -48,7 +47,7 @@ struct FloatRow {
       });
       for (; k < end && k + stretch <= call.cols; k += stretch) {
         const std::uint8_t* w = call.row + k * F::bytes;
-        for (std::uint64_t line = 0; line < stretch * F::bytes; line += 64) prefetch(w + ahead + line);
+        for (std::uint64_t line = 0; line < stretch * F::bytes; line += 64) prefetch(w + prefetch_ahead + line);
         add(w, call.x, k, a);
       }
       if (k < end && k < call.cols) {

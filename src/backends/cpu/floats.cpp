@@ -6,6 +6,7 @@
 
 #include "arithmetic/canonical.h"
 #include "arithmetic/scalar.h"
+#include "backends/cpu/targets.h"
 #include "base/float_env.h"
 #include "kernels/kernel.h"
 
@@ -16,8 +17,6 @@ namespace lanewise {
 #undef LW_FLOATS
 
 namespace {
-
-enum class Target : std::uint8_t { avx512, avx2 };
 
 // A build without units has nothing to find.
 const FloatKernels* find_floats([[maybe_unused]] Target target, [[maybe_unused]] Format format) {
@@ -57,13 +56,16 @@ void gemv_floats(const MatrixView& w, const Activation& x, const OutputView& y, 
 
 }  // namespace
 
-#define LW_FLOATS_LAUNCH(target)                                                                                \
+#define LW_LAUNCH_CODES(target)
+#define LW_LAUNCH_FLOATS(target)                                                                                \
   void gemv_floats_##target(const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t begin, \
                             std::uint64_t end) {                                                                \
     gemv_floats<Target::target>(w, x, y, begin, end);                                                           \
   }
-LW_FLOATS_LAUNCH(avx512)
-LW_FLOATS_LAUNCH(avx2)
-#undef LW_FLOATS_LAUNCH
+#define LW_TARGET_ROW(target, architecture, floats, flags) LW_LAUNCH_##floats(target)
+#include "backends/cpu/targets.def"
+#undef LW_TARGET_ROW
+#undef LW_LAUNCH_FLOATS
+#undef LW_LAUNCH_CODES
 
 }  // namespace lanewise

@@ -25,11 +25,14 @@ struct FloatKernels {
 };
 
 /// A kernel of kernels.def (see CpuLaunch), on GGUF's rows.
-#define LW_FLOATS_LAUNCH(target)                                                                                    \
+#define LW_LAUNCH_CODES(target)
+#define LW_LAUNCH_FLOATS(target)                                                                                    \
   void gemv_floats_##target(const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t row_begin, \
                             std::uint64_t row_end);
-LW_FLOATS_LAUNCH(avx512)
-LW_FLOATS_LAUNCH(avx2)
-#undef LW_FLOATS_LAUNCH
+#define LW_TARGET_ROW(target, architecture, floats, flags) LW_LAUNCH_##floats(target)
+#include "backends/cpu/targets.def"
+#undef LW_TARGET_ROW
+#undef LW_LAUNCH_FLOATS
+#undef LW_LAUNCH_CODES
 
 }  // namespace lanewise

@@ -7,6 +7,8 @@
 
 #include "arithmetic/canonical.h"
 #include "arithmetic/columns.h"
+#include "backends/cpu/prefetch.h"
+#include "backends/cpu/targets.h"
 #include "base/float_env.h"
 #include "kernels/kernel.h"
 #include "layout/layout.h"
@@ -20,16 +22,6 @@ namespace lanewise {
 
 namespace {
 
-// How far ahead of its reads a kernel prefetches: a few tiles' worth of lines in flight. 8 KB was best for Q8_0 and
-// Q4_K (docs/cpu.md); 2 to 32 KB lie within 5 %.
-constexpr std::uint64_t prefetch_ahead = 12288;
-
-enum class Target : std::uint8_t {
-#define LW_TARGET_ROW(target, architecture, floats, flags) target,
-#include "backends/cpu/targets.def"
-#undef LW_TARGET_ROW
-};
-
 // A build without units has nothing to find.
 const Rows16Kernels* find_rows16([[maybe_unused]] Target target, [[maybe_unused]] Format format) {
 #define LW_ROWS16(target_, name, NAME) \
@@ -38,13 +30,6 @@ const Rows16Kernels* find_rows16([[maybe_unused]] Target target, [[maybe_unused]
 #undef LW_ROWS16
   return nullptr;
 }
-
-// Tokens that one call of a kernel takes together, and where their outputs go.
-struct Slice {
-  const std::uint8_t* x;
-  std::uint32_t tokens;
-  std::uint64_t first_slot;
-};
 
 class Rows {
  public:
