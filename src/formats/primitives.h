@@ -172,9 +172,14 @@ LW_FN lw_word lw_spread_crumbs(lw_word crumbs) {
 LW_FN lw_word lw_spread_crumbs_from(lw_word word, lw_u32 first) { return lw_spread_crumbs((word >> first) & 255u); }
 #endif
 
+// Bit `from` of a word moved to bit `to`, its neighbours with it.
+LW_FN lw_word lw_shift_to(lw_word word, lw_u32 from, lw_u32 to) {
+  return from >= to ? word >> (from - to) : word << (to - from);
+}
+
 // The field at bits `from` of each byte moved to bits `to`, where `mask` already lies: one shift instead of two.
 LW_FN lw_word lw_move_bits(lw_word word, lw_u32 from, lw_u32 to, lw_u32 mask) {
-  return (from >= to ? word >> (from - to) : word << (to - from)) & mask;
+  return lw_shift_to(word, from, to) & mask;
 }
 
 // Digit `place` (0..4, the most significant first) of each byte, a byte holding five base-3 digits as the fraction

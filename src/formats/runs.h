@@ -71,11 +71,6 @@ constexpr int lw_most_of_grid(const lw_u32 (&grid)[N]) {
 LW_FN lw_word lw_byte_of(lw_word word, lw_u32 i) { return (word >> (8u * i)) & 255u; }
 #endif
 
-// Bit `from` of a word moved to bit `to`, its neighbours with it.
-LW_FN lw_word lw_shift_to(lw_word word, lw_u32 from, lw_u32 to) {
-  return from >= to ? word >> (from - to) : word << (to - from);
-}
-
 // Each byte's low six bits looked up in 64 bytes.
 #ifndef LW_HAVE_LOOK_UP64
 LW_FN lw_word lw_look_up64(const std::uint8_t (&table)[64], lw_word n) {

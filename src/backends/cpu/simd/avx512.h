@@ -201,28 +201,27 @@ using avx512::V8u;
 // The compiler folds two such sums with constants into one, so an offset that a format subtracts and a kernel adds
 // again costs nothing.
 static LW_AI lw_word lw_bytes_add(lw_word a, lw_word b) { return (V32u)((V8u)a.v + (V8u)b.v); }
-static LW_AI __m512i lw_bit_places(unsigned long long control) { return _mm512_set1_epi64((long long)control); }
-// The eight bits from bit `low` of both words of a pair on in byte 0, those from low + step on in byte 1, and so on.
-static LW_AI __m512i lw_bytes_from(lw_word word, std::uint32_t low, std::uint32_t step) {
+// A multishift's control: byte i of a word gets the eight bits from bit `first` + i * `step` of that word on. Bits
+// outside the word are the neighbour's: where they may come in, the reader ignores them.
+constexpr long long lw_bit_starts(int first, int step) {
   unsigned long long control = 0;
-  for (std::uint32_t byte = 0; byte < 8; ++byte) {
-    const std::uint32_t first = low + step * (byte & 3u) + (byte < 4 ? 0u : 32u);
-    control |= (first & 63ull) << (8 * byte);
+  for (int i = 0; i < 8; ++i) {
+    const int bit = first + i % 4 * step + i / 4 * 32;
+    control |= (unsigned long long)(bit & 63) << (8 * i);
   }
-  return _mm512_multishift_epi64_epi8(lw_bit_places(control), word.raw());
+  return (long long)control;
+}
+static LW_AI __m512i lw_bits_from(lw_word word, int first, int step) {
+  return _mm512_multishift_epi64_epi8(_mm512_set1_epi64(lw_bit_starts(first, step)), word.raw());
 }
 static LW_AI lw_word lw_spread_bits_to(lw_word word, std::uint32_t first, std::uint32_t to) {
-  return lw_word(lw_bytes_from(word, first - to, 1)) & (0x01010101u << to);
+  return lw_word(lw_bits_from(word, (int)first - (int)to, 1)) & (0x01010101u << to);
 }
+static LW_AI lw_word lw_spread_bits(lw_word bits) { return lw_spread_bits_to(bits, 0, 0); }
 static LW_AI lw_word lw_spread_crumbs_from(lw_word word, std::uint32_t first) {
-  return lw_word(lw_bytes_from(word, first, 2)) & 0x03030303u;
+  return lw_word(lw_bits_from(word, (int)first, 2)) & 0x03030303u;
 }
-static LW_AI lw_word lw_spread_bits(lw_word bits) {
-  return lw_word(_mm512_multishift_epi64_epi8(lw_bit_places(0x2322212003020100ull), bits.raw())) & 0x01010101u;
-}
-static LW_AI lw_word lw_spread_crumbs(lw_word crumbs) {
-  return lw_word(_mm512_multishift_epi64_epi8(lw_bit_places(0x2624222006040200ull), crumbs.raw())) & 0x03030303u;
-}
+static LW_AI lw_word lw_spread_crumbs(lw_word crumbs) { return lw_spread_crumbs_from(crumbs, 0); }
 // In 16 bits: byte * power * 256 leaves the wanted fraction, and the high half of its product with 3 is the digit; with
 // 3 * 256, the digit stands in the high byte, above what is left.
 static LW_AI lw_word lw_trits(lw_word bytes, std::uint32_t place) {
@@ -239,7 +238,7 @@ static LW_AI lw_word lw_sign_index(lw_word index) {
   return index | (lw_word(_mm512_popcnt_epi32(index.raw())) << 31u) >> 24u;
 }
 static LW_AI lw_word lw_negate(lw_word bytes, lw_word signs) {
-  const __m512i places = _mm512_multishift_epi64_epi8(lw_bit_places(0x2322212003020100ull), signs.raw());
+  const __m512i places = lw_bits_from(signs, 0, 1);
   const __mmask64 negative = _mm512_test_epi8_mask(places, _mm512_set1_epi8(1));
   return _mm512_mask_sub_epi8(bytes.raw(), negative, _mm512_setzero_si512(), bytes.raw());
 }

@@ -41,19 +41,6 @@ LW_AI Int whole(Float a) { return (V32i)_mm512_cvtps_epi32(a.raw()); }
 
 namespace lanewise {
 
-// A multishift's control: byte i of a word gets the eight bits from bit `first` + i * `step` of that word on. Bits
-// outside the word are the neighbour's: where they may come in, the reader ignores them.
-constexpr long long lw_bit_starts(int first, int step) {
-  unsigned long long control = 0;
-  for (int i = 0; i < 8; ++i) {
-    const int bit = first + i % 4 * step + i / 4 * 32;
-    control |= (unsigned long long)(bit & 63) << (8 * i);
-  }
-  return (long long)control;
-}
-static LW_AI __m512i lw_bits_from(lw_word word, int first, int step) {
-  return _mm512_multishift_epi64_epi8(_mm512_set1_epi64(lw_bit_starts(first, step)), word.raw());
-}
 // A bit matrix: bit i of a byte's product is the parity of the byte's bits `row` of i.
 template <class Row>
 constexpr long long lw_bit_matrix(Row row) {
