@@ -121,13 +121,18 @@ struct Product {
   Output y;
 
   [[nodiscard]] bool is_empty() const { return y.bytes.is_empty(); }
-  void run(Range rows) const {
-    if (rows.begin == rows.end) return;
-    kernel_of(*device, *matrix, *x, x->tokens())->launch(matrix->view, *x, y.view, rows.begin, rows.end);
-  }
+  void run(Range rows) const { launch(kernel(), rows); }
   // The same for a part that the library cut.
   void run_tiles(Range rows) const {
-    run(whole_tiles(*kernel_of(*device, *matrix, *x, x->tokens()), rows, matrix->view.rows));
+    const KernelDesc& chosen = kernel();
+    launch(chosen, whole_tiles(chosen, rows, matrix->view.rows));
+  }
+
+ private:
+  [[nodiscard]] const KernelDesc& kernel() const { return *kernel_of(*device, *matrix, *x, x->tokens()); }
+  void launch(const KernelDesc& chosen, Range rows) const {
+    if (rows.begin == rows.end) return;
+    chosen.launch(matrix->view, *x, y.view, rows.begin, rows.end);
   }
 };
 

@@ -70,7 +70,7 @@ double spread_of(const std::vector<double>& us) {
 // Makes the image that the kernel reads, so that no call has to.
 void make_image(const Window& window) {
   const FormatInfo& info = format_info(window.problem.format);
-  if (info.is_float()) return;  // the scalar kernel's, made at its first call, which isn't timed
+  if (info.is_float()) return;  // a float format's is made at the first call, which isn't timed
   if (window.kernel->launch == &gemv_scalar) return;
   for (std::uint64_t first = 0; first < window.x->tokens(); first += slice_tokens) {
     (void)window.x->columns(first / slice_tokens);
