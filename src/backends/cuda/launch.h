@@ -1,0 +1,39 @@
+// What a kernel of this backend is told: the arguments of a launch, and the table of launchers that the units fill.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/cuda/image.h"
+#include "formats/formats.h"
+
+namespace lanewise::cuda {
+
+/// One matrix of a launch and where its products go.
+struct Target {
+  const std::uint8_t* w = nullptr;  ///< device memory, in the kernel's layout, aligned to 256
+  void* y = nullptr;                ///< device memory: token t of the slice at element t * y_stride
+  std::uint64_t rows = 0;
+  std::uint64_t y_stride = 0;
+};
+
+inline constexpr std::uint32_t most_targets = 8;
+
+/// Matrices of one format and K that read one slice (1..8 tokens) of an image of x. All by value: a launch keeps
+/// nothing on the host, so it can be captured into a graph.
+struct Launch {
+  Target targets[most_targets];
+  std::uint32_t count = 0;          ///< of targets
+  const std::uint8_t* x = nullptr;  ///< the slice, see image.h
+  std::uint32_t tokens = 0;
+  std::uint32_t planes = 0;
+  std::uint64_t cols = 0;
+  std::uint32_t blocks = 0;  ///< super-blocks of K
+  std::uint32_t dtype = 0;   ///< of y, an lw_dtype
+  std::uint32_t multiprocessors = 0;
+  bool overlapped = false;   ///< programmatic dependent launch: may start while the launch before still runs
+};
+
+/// Starts the launch on `stream` (a cudaStream_t); a cudaError_t.
+using Launcher = int (*)(const Launch& launch, void* stream);
+
+}  // namespace lanewise::cuda

@@ -1,0 +1,155 @@
+// What the CUDA kernels are written with: the machine's instructions under names of our own. nvcc compiles the text
+// here; the tests compile the same kernels as C++ over tests/cuda/emulator.h, which gives these names 32 fibers a warp,
+// so that a kernel's bits are checked where there is no device.
+#pragma once
+
+#include <cstdint>
+
+#if defined(__CUDACC__)
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#define LW_DEVICE __device__ __forceinline__
+#define LW_KERNEL_TEXT __global__
+#define LW_SHARED_MEMORY(name) extern __shared__ __align__(1024) std::uint8_t name[]
+#define LW_UNROLL _Pragma("unroll")
+#define LW_NO_UNROLL _Pragma("unroll 1")
+
+namespace lanewise::cuda {
+
+LW_DEVICE std::uint32_t thread_index() { return threadIdx.x; }
+LW_DEVICE std::uint32_t block_index() { return blockIdx.x; }
+LW_DEVICE std::uint32_t block_index_y() { return blockIdx.y; }
+LW_DEVICE std::uint32_t block_threads() { return blockDim.x; }
+LW_DEVICE std::uint32_t grid_blocks() { return gridDim.x; }
+
+LW_DEVICE void sync_block() { __syncthreads(); }
+LW_DEVICE void sync_warp() { __syncwarp(); }
+LW_DEVICE std::uint32_t shuffle(std::uint32_t x, std::uint32_t lane) { return __shfl_sync(~0u, x, static_cast<int>(lane)); }
+LW_DEVICE std::uint32_t shuffle_xor(std::uint32_t x, std::uint32_t mask) {
+  return __shfl_xor_sync(~0u, x, static_cast<int>(mask));
+}
+LW_DEVICE std::int32_t shuffle_xor(std::int32_t x, std::uint32_t mask) {
+  return __shfl_xor_sync(~0u, x, static_cast<int>(mask));
+}
+LW_DEVICE float shuffle_xor(float x, std::uint32_t mask) { return __shfl_xor_sync(~0u, x, static_cast<int>(mask)); }
+// The largest of a warp's 32.
+LW_DEVICE std::uint32_t warp_max(std::uint32_t x) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_max_sync(~0u, x);
+#else
+  for (std::uint32_t m = 16; m != 0; m /= 2) x = max(x, shuffle_xor(x, m));
+  return x;
+#endif
+}
+LW_DEVICE bool warp_any(bool x) { return __any_sync(~0u, x) != 0; }
+
+// Sum of four products of signed bytes, plus `sum`.
+LW_DEVICE std::int32_t dot4(std::uint32_t a, std::uint32_t b, std::int32_t sum) {
+  return __dp4a(static_cast<std::int32_t>(a), static_cast<std::int32_t>(b), sum);
+}
+// Four bytes of a (0..3) and b (4..7), one for each nibble of `selector` (0..7).
+LW_DEVICE std::uint32_t permute(std::uint32_t a, std::uint32_t b, std::uint32_t selector) {
+  return __byte_perm(a, b, selector);
+}
+// fp32 operations that the compiler must neither fuse nor reorder.
+LW_DEVICE float multiply(float a, float b) { return __fmul_rn(a, b); }
+LW_DEVICE float add(float a, float b) { return __fadd_rn(a, b); }
+LW_DEVICE float to_float(std::int32_t x) { return __int2float_rn(x); }
+LW_DEVICE std::int32_t to_int(float x) { return __float2int_rn(x); }
+LW_DEVICE float float_of(std::uint32_t bits) { return __uint_as_float(bits); }
+LW_DEVICE std::uint32_t bits_of(float x) { return __float_as_uint(x); }
+
+// Loads of what this launch doesn't write. `volatile`: nothing else keeps the compiler from moving them above
+// wait_for_previous().
+LW_DEVICE uint4 load4(const void* p) {
+  uint4 v;
+  asm volatile("ld.global.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p) : "memory");
+  return v;
+}
+LW_DEVICE uint2 load2(const void* p) {
+  uint2 v;
+  asm volatile("ld.global.v2.u32 {%0,%1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"(p) : "memory");
+  return v;
+}
+LW_DEVICE std::uint32_t load1(const void* p) {
+  std::uint32_t v;
+  asm volatile("ld.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+  return v;
+}
+
+// C += A * B, 16 x 8 in 32-bit integers, of 16 x 32 and 32 x 8 bytes; sm_80 on. Lane 4g + t holds of A: rows g and g + 8
+// at k 4t..4t+3 in a0, a1, the same rows at k 16+4t.. in a2, a3; of B: column g at k 4t.. in b0, 16+4t.. in b1; of C:
+// row g, columns 2t and 2t+1 in c0, c1, row g + 8 in c2, c3. (PTX ISA, "Matrix Fragments for mma.m16n8k32".)
+LW_DEVICE void mma_s8(std::int32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t a2, std::uint32_t a3,
+                      std::uint32_t b0, std::uint32_t b1) {
+#if __CUDA_ARCH__ >= 800
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
+      : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+#endif
+}
+// The same with unsigned bytes in A.
+LW_DEVICE void mma_u8(std::int32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t a2, std::uint32_t a3,
+                      std::uint32_t b0, std::uint32_t b1) {
+#if __CUDA_ARCH__ >= 800
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
+      : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+#endif
+}
+
+// Programmatic dependent launch: what comes before wait_for_previous() may run while the launch before still does.
+LW_DEVICE void wait_for_previous() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+LW_DEVICE void let_next_start() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+// A barrier in shared memory that bulk copies complete on; sm_90 on.
+struct alignas(8) Barrier {
+  std::uint64_t state;
+};
+#if __CUDA_ARCH__ >= 900
+LW_DEVICE std::uint32_t shared_address(const void* p) { return static_cast<std::uint32_t>(__cvta_generic_to_shared(p)); }
+LW_DEVICE void barrier_init(Barrier* b, std::uint32_t arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(b)), "r"(arrivals) : "memory");
+}
+// By the thread that initialised barriers, before bulk copies use them.
+LW_DEVICE void barrier_publish() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+LW_DEVICE void barrier_expect(Barrier* b, std::uint32_t bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(b)), "r"(bytes) : "memory");
+}
+LW_DEVICE void barrier_arrive(Barrier* b) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(b)) : "memory");
+}
+LW_DEVICE void barrier_wait(Barrier* b, std::uint32_t parity) {
+  asm volatile(
+      "{\n.reg .pred p;\nL%=:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n@p bra D%=;\nbra L%=;\nD%=:\n}" ::"r"(
+          shared_address(b)),
+      "r"(parity)
+      : "memory");
+}
+// `bytes` (a multiple of 16, both addresses aligned to 16) from global to shared memory; the barrier counts them. Read
+// once, so evicted first from the L2 cache.
+LW_DEVICE void copy_bulk(void* to, const void* from, std::uint32_t bytes, Barrier* b) {
+  std::uint64_t policy;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(
+          shared_address(to)),
+      "l"(from), "r"(bytes), "r"(shared_address(b)), "l"(policy)
+      : "memory");
+}
+#endif
+
+}  // namespace lanewise::cuda
+
+#else
+#include "cuda/emulator.h"  // tests/cuda
+#endif
