@@ -8,7 +8,9 @@
 //
 // LW_WHERE marks functions of an index that say where a field lies, LW_FN those that take words (lw_word) and give
 // words, integers (lw_int) or floats (lw_float). A backend may compile the latter for vectors of words, one row a lane:
-// it defines LW_LANES, these three types with the operators used here, and every primitive.
+// it defines LW_LANES, these three types with the operators used here, and every primitive. In CUDA the former can be
+// called at compile time and on both sides, the latter in device code alone; C++ text that takes a device's overrides
+// defines LW_FN and LW_MEMBER_FN as functions that aren't constexpr.
 #ifndef LANEWISE_FORMATS_PRIMITIVES_H
 #define LANEWISE_FORMATS_PRIMITIVES_H
 
@@ -47,8 +49,10 @@
   ;
 #elif defined(__CUDACC__)
 #include <cstdint>
-#define LW_FN static __device__ __forceinline__
-#define LW_WHERE static __device__ __forceinline__
+#define LW_FN [[maybe_unused]] static __device__ __forceinline__
+#define LW_WHERE [[maybe_unused]] static constexpr __host__ __device__ __forceinline__
+#define LW_MEMBER_FN static __device__ __forceinline__
+#define LW_MEMBER_WHERE static constexpr __host__ __device__ __forceinline__
 #define lw_u32 std::uint32_t
 #define lw_i32 std::int32_t
 #define lw_word std::uint32_t
@@ -77,8 +81,12 @@
 #else
 #include <bit>
 #include <cstdint>
+#ifndef LW_FN
 #define LW_FN [[maybe_unused]] constexpr
+#define LW_MEMBER_FN static constexpr
+#endif
 #define LW_WHERE [[maybe_unused]] constexpr
+#define LW_MEMBER_WHERE static constexpr
 #define lw_u32 std::uint32_t
 #define lw_i32 std::int32_t
 #define lw_word std::uint32_t
@@ -95,8 +103,17 @@
   ;
 #endif
 
-// What decode files stand in: the library's namespace in C++, nothing elsewhere.
-#if defined(__cplusplus) && !defined(__METAL_VERSION__)
+// What decode files and traits stand in: the library's namespace in C++, nothing elsewhere. A text that overrides
+// primitives and is linked with others that don't names a space of its own in LW_DECODE_SPACE, so that the linker takes
+// neither's functions for the other's.
+#if defined(LW_DECODE_SPACE)
+#define LW_DECODE_BEGIN \
+  namespace lanewise {  \
+  inline namespace LW_DECODE_SPACE {
+#define LW_DECODE_END \
+  }                   \
+  }
+#elif defined(__cplusplus) && !defined(__METAL_VERSION__)
 #define LW_DECODE_BEGIN namespace lanewise {
 #define LW_DECODE_END }
 #else
@@ -107,7 +124,8 @@
 // Whether grid formats offer runs of 8 to 32 elements (runs.h) beside their quads: in C++20, and in lanes where a
 // backend defines it as 1.
 #ifndef LW_RUNS
-#if defined(__cplusplus) && !defined(__METAL_VERSION__) && !defined(__CUDACC__) && !defined(LW_LANES)
+#if defined(__cplusplus) && !defined(__METAL_VERSION__) && !defined(__CUDACC__) && !defined(LW_LANES) && \
+    !defined(LW_DECODE_SPACE)
 #define LW_RUNS 1
 #else
 #define LW_RUNS 0

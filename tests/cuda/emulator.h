@@ -180,7 +180,7 @@ LW_DEVICE std::int32_t dot4(std::uint32_t a, std::uint32_t b, std::int32_t sum) 
   for (std::uint32_t i = 0; i < 4; ++i) sum += signed_byte(a, i) * signed_byte(b, i);
   return sum;
 }
-LW_DEVICE std::uint32_t permute(std::uint32_t a, std::uint32_t b, std::uint32_t selector) {
+LW_DEVICE std::uint32_t permute_signs(std::uint32_t a, std::uint32_t b, std::uint32_t selector) {
   const std::uint64_t both = std::uint64_t{b} << 32 | a;
   std::uint32_t out = 0;
   for (std::uint32_t i = 0; i < 4; ++i) {
@@ -190,6 +190,18 @@ LW_DEVICE std::uint32_t permute(std::uint32_t a, std::uint32_t b, std::uint32_t 
     out |= byte << (8 * i);
   }
   return out;
+}
+LW_DEVICE std::uint32_t permute(std::uint32_t a, std::uint32_t b, std::uint32_t selector) {
+  if ((selector & 0x8888u) != 0) std::abort();  // what the device makes of it isn't promised
+  return permute_signs(a, b, selector);
+}
+LW_DEVICE std::uint32_t count_bits(std::uint32_t x) { return static_cast<std::uint32_t>(std::popcount(x)); }
+LW_DEVICE float half_value(std::uint32_t bits) {
+  const auto exponent = static_cast<int>(bits >> 10 & 31);
+  const auto mantissa = static_cast<int>(bits & 0x3FF);
+  float magnitude = std::ldexp(static_cast<float>(mantissa + (exponent != 0 ? 1024 : 0)), std::max(exponent, 1) - 25);
+  if (exponent == 31) magnitude = mantissa != 0 ? std::bit_cast<float>(0x7FFFE000u) : std::bit_cast<float>(0x7F800000u);
+  return (bits & 0x8000u) != 0 ? -magnitude : magnitude;
 }
 LW_DEVICE float multiply(float a, float b) { return a * b; }
 LW_DEVICE float add(float a, float b) { return a + b; }

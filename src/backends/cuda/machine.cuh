@@ -25,7 +25,9 @@ LW_DEVICE std::uint32_t grid_blocks() { return gridDim.x; }
 
 LW_DEVICE void sync_block() { __syncthreads(); }
 LW_DEVICE void sync_warp() { __syncwarp(); }
-LW_DEVICE std::uint32_t shuffle(std::uint32_t x, std::uint32_t lane) { return __shfl_sync(~0u, x, static_cast<int>(lane)); }
+LW_DEVICE std::uint32_t shuffle(std::uint32_t x, std::uint32_t lane) {
+  return __shfl_sync(~0u, x, static_cast<int>(lane));
+}
 LW_DEVICE std::uint32_t shuffle_xor(std::uint32_t x, std::uint32_t mask) {
   return __shfl_xor_sync(~0u, x, static_cast<int>(mask));
 }
@@ -52,6 +54,17 @@ LW_DEVICE std::int32_t dot4(std::uint32_t a, std::uint32_t b, std::int32_t sum) 
 LW_DEVICE std::uint32_t permute(std::uint32_t a, std::uint32_t b, std::uint32_t selector) {
   return __byte_perm(a, b, selector);
 }
+// The same, where a nibble of 8..15 gives the top bit of byte n - 8 in all eight bits.
+LW_DEVICE std::uint32_t permute_signs(std::uint32_t a, std::uint32_t b, std::uint32_t selector) {
+  std::uint32_t out;
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(out) : "r"(a), "r"(b), "r"(selector));
+  return out;
+}
+LW_DEVICE std::uint32_t count_bits(std::uint32_t x) { return static_cast<std::uint32_t>(__popc(static_cast<int>(x))); }
+// The value of an IEEE half; a NaN is some NaN.
+LW_DEVICE float half_value(std::uint32_t bits) {
+  return __half2float(__ushort_as_half(static_cast<unsigned short>(bits)));
+}
 // fp32 operations that the compiler must neither fuse nor reorder.
 LW_DEVICE float multiply(float a, float b) { return __fmul_rn(a, b); }
 LW_DEVICE float add(float a, float b) { return __fadd_rn(a, b); }
@@ -64,7 +77,10 @@ LW_DEVICE std::uint32_t bits_of(float x) { return __float_as_uint(x); }
 // wait_for_previous().
 LW_DEVICE uint4 load4(const void* p) {
   uint4 v;
-  asm volatile("ld.global.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p) : "memory");
+  asm volatile("ld.global.v4.u32 {%0,%1,%2,%3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(p)
+               : "memory");
   return v;
 }
 LW_DEVICE uint2 load2(const void* p) {
@@ -78,8 +94,8 @@ LW_DEVICE std::uint32_t load1(const void* p) {
   return v;
 }
 
-// C += A * B, 16 x 8 in 32-bit integers, of 16 x 32 and 32 x 8 bytes; sm_80 on. Lane 4g + t holds of A: rows g and g + 8
-// at k 4t..4t+3 in a0, a1, the same rows at k 16+4t.. in a2, a3; of B: column g at k 4t.. in b0, 16+4t.. in b1; of C:
+// C += A * B, 16 x 8 in 32-bit integers, of 16 x 32 and 32 x 8 bytes; sm_80 on. Lane 4g + t holds of A: rows g and g +
+// 8 at k 4t..4t+3 in a0, a1, the same rows at k 16+4t.. in a2, a3; of B: column g at k 4t.. in b0, 16+4t.. in b1; of C:
 // row g, columns 2t and 2t+1 in c0, c1, row g + 8 in c2, c3. (PTX ISA, "Matrix Fragments for mma.m16n8k32".)
 LW_DEVICE void mma_s8(std::int32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t a2, std::uint32_t a3,
                       std::uint32_t b0, std::uint32_t b1) {
@@ -116,22 +132,25 @@ struct alignas(8) Barrier {
   std::uint64_t state;
 };
 #if __CUDA_ARCH__ >= 900
-LW_DEVICE std::uint32_t shared_address(const void* p) { return static_cast<std::uint32_t>(__cvta_generic_to_shared(p)); }
+LW_DEVICE std::uint32_t shared_address(const void* p) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
+}
 LW_DEVICE void barrier_init(Barrier* b, std::uint32_t arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(b)), "r"(arrivals) : "memory");
 }
 // By the thread that initialised barriers, before bulk copies use them.
 LW_DEVICE void barrier_publish() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 LW_DEVICE void barrier_expect(Barrier* b, std::uint32_t bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(b)), "r"(bytes) : "memory");
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(b)), "r"(bytes)
+               : "memory");
 }
 LW_DEVICE void barrier_arrive(Barrier* b) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(b)) : "memory");
 }
 LW_DEVICE void barrier_wait(Barrier* b, std::uint32_t parity) {
   asm volatile(
-      "{\n.reg .pred p;\nL%=:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n@p bra D%=;\nbra L%=;\nD%=:\n}" ::"r"(
-          shared_address(b)),
+      "{\n.reg .pred p;\nL%=:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n@p bra D%=;\nbra L%=;\nD%=:\n}" ::
+          "r"(shared_address(b)),
       "r"(parity)
       : "memory");
 }
@@ -141,8 +160,8 @@ LW_DEVICE void copy_bulk(void* to, const void* from, std::uint32_t bytes, Barrie
   std::uint64_t policy;
   asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
   asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(
-          shared_address(to)),
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::
+          "r"(shared_address(to)),
       "l"(from), "r"(bytes), "r"(shared_address(b)), "l"(policy)
       : "memory");
 }
