@@ -14,6 +14,8 @@
 #include <memory>
 #include <vector>
 
+#include "base/half.h"
+
 #define LW_DEVICE [[maybe_unused]] static inline
 #define LW_KERNEL_TEXT [[maybe_unused]] static
 #define LW_SHARED_MEMORY(name) [[maybe_unused]] std::uint8_t* const name = lanewise::cuda::emulator::shared_memory()
@@ -203,6 +205,7 @@ LW_DEVICE float half_value(std::uint32_t bits) {
   if (exponent == 31) magnitude = mantissa != 0 ? std::bit_cast<float>(0x7FFFE000u) : std::bit_cast<float>(0x7F800000u);
   return (bits & 0x8000u) != 0 ? -magnitude : magnitude;
 }
+LW_DEVICE std::uint16_t half_of(float x) { return float_to_half(x); }
 LW_DEVICE float multiply(float a, float b) { return a * b; }
 LW_DEVICE float add(float a, float b) { return a + b; }
 LW_DEVICE float to_float(std::int32_t x) { return static_cast<float>(x); }

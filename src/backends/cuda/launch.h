@@ -18,6 +18,17 @@ struct Target {
 
 inline constexpr std::uint32_t most_targets = 8;
 
+inline constexpr std::uint32_t most_expert_targets = 2;  ///< gate and up
+inline constexpr std::uint32_t most_experts = 512;
+
+/// The distinct experts of a slice, in device memory, written by the route kernel (route.cuh) for the launch after it.
+struct Route {
+  std::uint32_t bad;    ///< 1: an id of the call is out of range; nothing of it is computed
+  std::uint32_t count;  ///< of distinct experts
+  std::int32_t experts[most_experts];
+  const std::uint8_t* w[most_expert_targets][most_experts];  ///< of experts[i], for each target
+};
+
 /// Matrices of one format and K that read one slice (1..8 tokens) of an image of x. All by value: a launch keeps
 /// nothing on the host, so it can be captured into a graph.
 struct Launch {
@@ -26,11 +37,16 @@ struct Launch {
   const std::uint8_t* x = nullptr;  ///< the slice, see image.h
   std::uint32_t tokens = 0;
   std::uint32_t planes = 0;
+  // Experts: target i is computed for each expert of the route, from route->w[i], and token t's product with expert
+  // ids[t * used + j] goes to vector t * used + j of y. Both are of the slice.
+  const Route* route = nullptr;       ///< nullptr: no experts
+  const std::int32_t* ids = nullptr;  ///< device memory
+  std::uint32_t used = 0;
   std::uint64_t cols = 0;
   std::uint32_t blocks = 0;  ///< super-blocks of K
   std::uint32_t dtype = 0;   ///< of y, an lw_dtype
   std::uint32_t multiprocessors = 0;
-  bool overlapped = false;   ///< programmatic dependent launch: may start while the launch before still runs
+  bool overlapped = false;  ///< programmatic dependent launch: may start while the launch before still runs
 };
 
 /// Starts the launch on `stream` (a cudaStream_t); a cudaError_t.

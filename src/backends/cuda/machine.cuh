@@ -65,6 +65,8 @@ LW_DEVICE std::uint32_t count_bits(std::uint32_t x) { return static_cast<std::ui
 LW_DEVICE float half_value(std::uint32_t bits) {
   return __half2float(__ushort_as_half(static_cast<unsigned short>(bits)));
 }
+// Rounded to an IEEE half, to nearest, ties to even, subnormals kept; x is no NaN.
+LW_DEVICE std::uint16_t half_of(float x) { return __half_as_ushort(__float2half_rn(x)); }
 // fp32 operations that the compiler must neither fuse nor reorder.
 LW_DEVICE float multiply(float a, float b) { return __fmul_rn(a, b); }
 LW_DEVICE float add(float a, float b) { return __fadd_rn(a, b); }
