@@ -9,6 +9,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   target_compile_options(lanewise_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
 endif()
 
+# g++ collects its garbage whenever its memory has doubled: a quarter of the time of a unit of kernels (11.3 s, 8.4 s with
+# this). A gibibyte, which few units reach, is left alone. In kibibytes.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=1048576>)
+endif()
+
 # The bits of a result are defined by docs/arithmetic.md: no contraction, no value-changing optimisation, anywhere.
 add_library(lanewise_options INTERFACE)
 target_compile_options(lanewise_options INTERFACE -ffp-contract=off -fno-fast-math)

@@ -7,6 +7,7 @@
 #include <immintrin.h>
 
 #include <cstdint>
+#include <utility>
 
 #define LW_LANES 16
 #define LW_TARGET avx512

@@ -4,6 +4,7 @@
 #include <arm_neon.h>
 
 #include <cstdint>
+#include <utility>
 
 #define LW_LANES 16
 #define LW_AI inline __attribute__((always_inline))

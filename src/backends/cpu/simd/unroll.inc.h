@@ -6,10 +6,13 @@ struct Index {
   static constexpr int value = N;
   constexpr operator int() const { return N; }
 };
+template <int Begin, class Body, int... I>
+LW_AI void unroll_each(const Body& body, std::integer_sequence<int, I...>) {
+  (body(Index<Begin + I>{}), ...);
+}
+/// body(Index<Begin>{}), ..., body(Index<End - 1>{}). No recursion: each step would be inlined into the one before, and
+/// the compiler would go over the last body as many times as there are steps.
 template <int Begin, int End, class Body>
-LW_AI void unroll(Body body) {
-  if constexpr (Begin < End) {
-    body(Index<Begin>{});
-    unroll<Begin + 1, End>(body);
-  }
+LW_AI void unroll(const Body& body) {
+  unroll_each<Begin>(body, std::make_integer_sequence<int, (Begin < End ? End - Begin : 0)>{});
 }

@@ -3,6 +3,7 @@
 #include <immintrin.h>
 
 #include <cstdint>
+#include <utility>
 
 #define LW_LANES 16
 #define LW_AI inline __attribute__((always_inline))
