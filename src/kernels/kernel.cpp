@@ -4,6 +4,7 @@
 #include <array>
 
 #include "backends/cpu/cpu.h"
+#include "backends/cuda/cuda.h"
 
 namespace lanewise {
 namespace {
@@ -19,7 +20,11 @@ bool accepts(FormatClass formats, const FormatInfo& info) {
   return (formats == FormatClass::FLOATS) == info.is_float();
 }
 
-std::span<const KernelDesc> kernels() { return cpu_kernels(); }
+std::span<const KernelDesc> kernels(std::string_view backend) {
+  if (backend == "cpu") return cpu_kernels();
+  if (backend == "cuda") return cuda_kernels();
+  return {};
+}
 
 std::string kernel_name(const KernelDesc& kernel, const FormatInfo& info, Planes planes) {
   std::string name(kernel.backend);
@@ -43,10 +48,9 @@ bool is_called(std::string_view name, const KernelDesc& kernel, const FormatInfo
   return name.empty();
 }
 
-bool is_candidate(const KernelDesc& kernel, const Problem& problem, std::string_view backend,
-                  std::string_view override_name) {
+bool is_candidate(const KernelDesc& kernel, const Problem& problem, std::string_view override_name) {
   const FormatInfo& info = format_info(problem.format);
-  if (kernel.backend != backend || kernel.layout != problem.layout || !accepts(kernel.formats, info)) return false;
+  if (kernel.layout != problem.layout || !accepts(kernel.formats, info)) return false;
   return override_name.empty() || is_called(override_name, kernel, info, problem.planes);
 }
 
@@ -54,8 +58,8 @@ bool is_candidate(const KernelDesc& kernel, const Problem& problem, std::string_
 
 const KernelDesc* find_kernel(const Problem& problem, std::string_view backend, std::uint32_t capabilities,
                               std::string_view override_name) {
-  for (const KernelDesc& kernel : kernels()) {
-    if (is_candidate(kernel, problem, backend, override_name) && (kernel.needs & ~capabilities) == 0) return &kernel;
+  for (const KernelDesc& kernel : kernels(backend)) {
+    if (is_candidate(kernel, problem, override_name) && (kernel.needs & ~capabilities) == 0) return &kernel;
   }
   return nullptr;
 }
@@ -67,8 +71,8 @@ Result<Plan> select(const Problem& problem, std::string_view backend, std::uint3
     std::string why = override_name.empty() ? "the first of the list that this device can run" : "asked for by name";
     return Plan{kernel, kernel_name(*kernel, info, problem.planes), std::move(why)};
   }
-  const auto known = [&](const KernelDesc& kernel) { return is_candidate(kernel, problem, backend, override_name); };
-  const bool known_name = override_name.empty() || std::ranges::any_of(kernels(), known);
+  const auto known = [&](const KernelDesc& kernel) { return is_candidate(kernel, problem, override_name); };
+  const bool known_name = override_name.empty() || std::ranges::any_of(kernels(backend), known);
   std::string what = std::string(backend) + " has no kernel for " + std::string(info.name) + " in layout " +
                      std::string(layout_name(problem.layout));
   if (!known_name) {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "arithmetic/activation.h"
+#include "backends/cuda/launch.h"
 #include "base/status.h"
 #include "formats/matrix_view.h"
 #include "layout/layout.h"
@@ -29,6 +30,8 @@ bool accepts(FormatClass formats, const FormatInfo& info);
 /// Rows row_begin .. row_end-1 of every output of y; arguments as checked by the caller, no allocation.
 using CpuLaunch = void (*)(const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t row_begin,
                            std::uint64_t row_end);
+/// The unit that runs it for a format; null where this build has none.
+using CudaLaunch = cuda::Launcher (*)(Format format);
 
 /// What a device offers, as bits; a kernel's `needs` must all be there. An argument of select(), so that any machine
 /// can ask what another would run.
@@ -39,20 +42,24 @@ enum Capability : std::uint32_t {
   CAP_AVX512 = 4,   ///< F, BW, DQ, VL, VNNI, VBMI, GFNI, BITALG, VPOPCNTDQ
   CAP_NEON = 8,     ///< aarch64 with dotprod
   CAP_I8MM = 16,    ///< with i8mm
+  CAP_SM75 = 32,    ///< a CUDA device of compute capability 7.5 or more
+  CAP_SM80 = 64,    ///< 8.0: matrix units take 16 x 8 x 32 bytes, asynchronous copies
+  CAP_SM90 = 128,   ///< 9.0: bulk copies, overlapped launches
 };
 
 struct KernelDesc {
-  std::string_view backend;  ///< "cpu"
+  std::string_view backend;  ///< "cpu", "cuda"
   std::string_view name;     ///< "scalar"
   FormatClass formats;
   Layout layout;
   Tile tile;
   std::uint32_t needs;
-  CpuLaunch launch;
+  CpuLaunch launch;             ///< null: not the CPU's
+  CudaLaunch launch_on_cuda{};  ///< null: not CUDA's
 };
 
-/// Every kernel of every backend built in, best first within a backend.
-std::span<const KernelDesc> kernels();
+/// The kernels of a backend, best first; none of one that is unknown.
+std::span<const KernelDesc> kernels(std::string_view backend);
 
 /// "cpu.gemv.q4_K.raw.x16.scalar": how a kernel is printed, and chosen by name.
 std::string kernel_name(const KernelDesc& kernel, const FormatInfo& info, Planes planes);

@@ -24,22 +24,30 @@ void raw_unpack(const MatrixView& shape, const std::uint8_t* packed, std::uint64
 
 std::uint64_t pack_units(Layout layout, std::uint64_t rows) {
   switch (layout) {
+#define LW_CALL_HOST(name) return name##_units(rows);
+#define LW_CALL_DEVICE(name) break;
 #define LW_LAYOUT(name, packed) \
   case Layout::name:            \
-    return name##_units(rows);
+    LW_CALL_##packed(name)
 #include "layout/layouts.def"
 #undef LW_LAYOUT
+#undef LW_CALL_HOST
+#undef LW_CALL_DEVICE
   }
   return 0;
 }
 
 std::uint64_t packed_bytes(Layout layout, const MatrixView& shape) {
   switch (layout) {
+#define LW_CALL_HOST(name) return name##_bytes(shape);
+#define LW_CALL_DEVICE(name) break;
 #define LW_LAYOUT(name, packed) \
   case Layout::name:            \
-    return name##_bytes(shape);
+    LW_CALL_##packed(name)
 #include "layout/layouts.def"
 #undef LW_LAYOUT
+#undef LW_CALL_HOST
+#undef LW_CALL_DEVICE
   }
   return 0;
 }
@@ -47,24 +55,30 @@ std::uint64_t packed_bytes(Layout layout, const MatrixView& shape) {
 void pack_matrix(Layout layout, const MatrixView& raw, std::uint64_t unit_begin, std::uint64_t unit_end,
                  std::uint8_t* out) {
   switch (layout) {
-#define LW_LAYOUT(name, packed)                  \
-  case Layout::name:                             \
-    name##_pack(raw, unit_begin, unit_end, out); \
-    return;
+#define LW_CALL_HOST(name) return name##_pack(raw, unit_begin, unit_end, out);
+#define LW_CALL_DEVICE(name) break;
+#define LW_LAYOUT(name, packed) \
+  case Layout::name:            \
+    LW_CALL_##packed(name)
 #include "layout/layouts.def"
 #undef LW_LAYOUT
+#undef LW_CALL_HOST
+#undef LW_CALL_DEVICE
   }
 }
 
 void unpack_matrix(Layout layout, const MatrixView& shape, const std::uint8_t* packed_data, std::uint64_t unit_begin,
                    std::uint64_t unit_end, std::uint8_t* out) {
   switch (layout) {
-#define LW_LAYOUT(name, packed)                                   \
-  case Layout::name:                                              \
-    name##_unpack(shape, packed_data, unit_begin, unit_end, out); \
-    return;
+#define LW_CALL_HOST(name) return name##_unpack(shape, packed_data, unit_begin, unit_end, out);
+#define LW_CALL_DEVICE(name) break;
+#define LW_LAYOUT(name, packed) \
+  case Layout::name:            \
+    LW_CALL_##packed(name)
 #include "layout/layouts.def"
 #undef LW_LAYOUT
+#undef LW_CALL_HOST
+#undef LW_CALL_DEVICE
   }
 }
 

@@ -14,6 +14,17 @@ enum class Layout : std::uint8_t {
 #undef LW_LAYOUT
 };
 
+/// Packed by the functions below, in host memory; otherwise by the backend that has the layout.
+constexpr bool is_packed_by_host(Layout layout) {
+  enum Packed : std::uint8_t { DEVICE, HOST };
+  constexpr Packed by[] = {
+#define LW_LAYOUT(name, packed) packed,
+#include "layout/layouts.def"
+#undef LW_LAYOUT
+  };
+  return by[static_cast<std::uint8_t>(layout)] == HOST;
+}
+
 constexpr std::string_view layout_name(Layout layout) {
   switch (layout) {
 #define LW_LAYOUT(name, packed) \
@@ -28,7 +39,8 @@ constexpr std::string_view layout_name(Layout layout) {
 /// Float formats hold no codes to be moved: they are read raw only.
 constexpr bool has_layout(Layout layout, const FormatInfo& info) { return layout == Layout::raw || !info.is_float(); }
 
-// Packing, unit by unit, so that threads can share it. A layout is made for has_layout() formats.
+// Packing, unit by unit, so that threads can share it. A layout is made for has_layout() formats; those that a device
+// packs have no unit and no byte here.
 
 /// How many units a matrix of `rows` rows is packed in.
 std::uint64_t pack_units(Layout layout, std::uint64_t rows);

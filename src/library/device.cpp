@@ -55,7 +55,7 @@ Result<Layout> find_layout(std::string_view name) {
   if (name == #layout) return Layout::layout;
 #include "layout/layouts.def"
 #undef LW_LAYOUT
-  return make_error(LW_ERROR_NOT_FOUND, "no layout '" + std::string(name) + "': raw or rows16");
+  return make_error(LW_ERROR_NOT_FOUND, "no layout '" + std::string(name) + "': raw, rows16 or frag");
 }
 
 Outcome open(const lw_device_options& options, lw_device** out) {

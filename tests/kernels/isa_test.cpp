@@ -328,7 +328,7 @@ TEST(Layout, RefusesNamesItDoesNotKnow) {
     lw_error error = LW_ERROR_INIT;
     EXPECT_EQ(lw_device_open(&options, &device, &error), LW_ERROR_NOT_FOUND) << "'" << name << "'";
     EXPECT_EQ(device, nullptr);
-    EXPECT_EQ(std::string(error.message), "no layout '" + std::string(name) + "': raw or rows16");
+    EXPECT_EQ(std::string(error.message), "no layout '" + std::string(name) + "': raw, rows16 or frag");
   }
 }
 

@@ -206,7 +206,7 @@ TEST_P(Kernels, AgreeWithTheScalarOne) {
   const std::uint32_t capabilities = cpu_capabilities();
   std::vector<const KernelDesc*> able;
   const KernelDesc* scalar = nullptr;
-  for (const KernelDesc& kernel : kernels()) {
+  for (const KernelDesc& kernel : cpu_kernels()) {
     if (!accepts(kernel.formats, info) || (kernel.needs & ~capabilities) != 0) continue;
     if (is_scalar(kernel)) {
       scalar = &kernel;

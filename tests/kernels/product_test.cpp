@@ -42,7 +42,7 @@ std::unique_ptr<Activation> activation(const std::vector<float>& x, Planes plane
 class Products : public testing::TestWithParam<FormatInfo> {
  protected:
   void SetUp() override {
-    for (const KernelDesc& kernel : kernels()) {
+    for (const KernelDesc& kernel : cpu_kernels()) {
       if (!accepts(kernel.formats, GetParam()) || (kernel.needs & ~cpu_capabilities()) != 0) continue;
       if (kernel.needs != CAP_NONE) able_.push_back(&kernel);
     }

@@ -9,6 +9,8 @@
 //   uint32 poisoned[8]               1: x held a NaN, an infinity or an |x| >= 2^64, so that every output is NaN
 // and, for float weights, of every token:
 //   float  xq[3][slots][padded]      as F16, BF16 and F32 weights take x (section 6); padded = blocks * 256
+//   float  x[slots][padded]          x widened, which xq is made of when a product asks for it
+// Of a poisoned token the super-blocks with a bad element are zero.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +28,14 @@ inline constexpr std::uint32_t image_slice = 8;
 /// Slots of a slice of `tokens` (1..8) tokens.
 LW_BOTH std::uint32_t image_slots(std::uint32_t tokens) { return tokens == 1 ? 1 : tokens <= 4 ? 4 : 8; }
 /// The column of a token's plane: planes of a token side by side, but for eight tokens, whose planes lie apart.
-LW_BOTH std::uint32_t image_column(std::uint32_t slots, std::uint32_t planes, std::uint32_t token, std::uint32_t plane) {
+LW_BOTH std::uint32_t image_column(std::uint32_t slots, std::uint32_t planes, std::uint32_t token,
+                                   std::uint32_t plane) {
   return slots == 8 ? plane * 8 + token : token * planes + plane;
 }
 
 /// Where the arrays of a slice start, in bytes; each is aligned to 256.
 struct ImageOffsets {
-  std::uint64_t codes, sums16, sums32, powers, exponents, poisoned, xq, bytes;
+  std::uint64_t codes, sums16, sums32, powers, exponents, poisoned, xq, x, bytes;
   LW_BOTH ImageOffsets(std::uint32_t slots, std::uint32_t planes, std::uint64_t blocks)
       : codes(0),
         sums16(blocks * 256 * slots * planes),
@@ -41,7 +44,8 @@ struct ImageOffsets {
         exponents(up(powers + blocks * 4 * slots)),
         poisoned(up(exponents + blocks * 4 * slots)),
         xq(poisoned + 256),
-        bytes(xq + 3 * blocks * 1024 * slots) {}
+        x(xq + 3 * blocks * 1024 * slots),
+        bytes(x + blocks * 1024 * slots) {}
   LW_BOTH static std::uint64_t up(std::uint64_t bytes) { return (bytes + 255) / 256 * 256; }
 };
 

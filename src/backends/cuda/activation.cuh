@@ -1,0 +1,220 @@
+// Kernels that make the image of x (image.h), as docs/arithmetic.md, section 2, defines it. A block of threads takes a
+// slot of a slice, a warp a super-block at a time, a lane eight elements of it.
+#pragma once
+
+#include "backends/cuda/activation.h"
+#include "backends/cuda/machine.cuh"
+#include "formats/primitives.h"
+
+#if defined(__CUDACC__)
+#define LW_MOST_THREADS(threads) __launch_bounds__(threads)
+#else
+#define LW_MOST_THREADS(threads)
+#endif
+
+namespace lanewise::cuda {
+
+inline constexpr std::uint32_t image_most_threads = 1024;
+
+LW_BOTH std::uint32_t image_threads(std::uint32_t blocks) {
+  return blocks < image_most_threads / 32 ? blocks * 32 : image_most_threads;
+}
+/// Blocks of threads: one a slot.
+LW_BOTH std::uint64_t image_grid(std::uint64_t tokens) {
+  const auto rest = static_cast<std::uint32_t>(tokens % image_slice);
+  return tokens / image_slice * image_slice + (rest == 0 ? 0 : image_slots(rest));
+}
+
+// 2^exponent, -126 to 127.
+LW_DEVICE float image_power(std::int32_t exponent) {
+  return float_of(static_cast<std::uint32_t>(exponent + 127) << 23);
+}
+
+// The smallest e >= -80 with rint(amax * 2^-e) <= the limit of that many planes; amax, as bits, below 2^64. The limits
+// lie between 2^(bits-1) and 2^bits, bits = 8 * planes - 1: e is that of 2^bits, or one more where the mantissa rounds
+// past the limit. A subnormal amax is far below the least e.
+LW_DEVICE std::int32_t image_exponent(std::uint32_t amax, std::uint32_t planes) {
+  const std::int32_t bits = static_cast<std::int32_t>(8 * planes) - 1;
+  const std::int32_t limit = planes == 1 ? 127 : planes == 2 ? 32512 : 8355711;
+  std::int32_t e = static_cast<std::int32_t>(amax >> 23) - 126 - bits;
+  if (e < -80) e = -80;
+  return to_int(multiply(float_of(amax), image_power(-e))) > limit ? e + 1 : e;
+}
+
+// Which slot of which slice a block of threads makes.
+struct ImageSlot {
+  std::uint64_t slice;
+  std::uint32_t slot;
+  std::uint32_t slots;
+  bool present;
+};
+LW_DEVICE ImageSlot image_slot(const ImageTask& task) {
+  const std::uint64_t slice = block_index() / image_slice;
+  const std::uint64_t left = task.tokens - slice * image_slice;
+  const std::uint32_t tokens = left < image_slice ? static_cast<std::uint32_t>(left) : image_slice;
+  const std::uint32_t slot = block_index() % image_slice;
+  return {slice, slot, image_slots(tokens), slot < tokens};
+}
+
+// Bits of x[k .. k+7] as fp32, zeros from `count` on. Nothing is read past the last element; volatile, so that no load
+// moves above wait_for_previous().
+LW_DEVICE void image_load(const ImageTask& task, std::uint64_t token, std::uint64_t k, std::uint32_t (&bits)[8]) {
+  const std::uint64_t at = token * task.stride + k;
+  const std::uint64_t count = k < task.cols ? task.cols - k : 0;
+  if (task.dtype == 0) {
+    const auto* p = static_cast<const std::uint32_t*>(task.x) + at;
+    if (count >= 8 && reinterpret_cast<std::uintptr_t>(p) % 16 == 0) {
+      const uint4 a = load4(p);
+      const uint4 b = load4(p + 4);
+      bits[0] = a.x, bits[1] = a.y, bits[2] = a.z, bits[3] = a.w;
+      bits[4] = b.x, bits[5] = b.y, bits[6] = b.z, bits[7] = b.w;
+      return;
+    }
+    LW_UNROLL
+    for (std::uint32_t i = 0; i < 8; ++i) bits[i] = i < count ? load1(p + i) : 0;
+    return;
+  }
+  const auto* p = static_cast<const std::uint16_t*>(task.x) + at;
+  std::uint32_t pairs[4];
+  if (count >= 8 && reinterpret_cast<std::uintptr_t>(p) % 16 == 0) {
+    const uint4 a = load4(p);
+    pairs[0] = a.x, pairs[1] = a.y, pairs[2] = a.z, pairs[3] = a.w;
+  } else {
+    const auto* q = static_cast<const volatile std::uint16_t*>(p);
+    LW_UNROLL
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      const std::uint32_t low = 2 * i < count ? q[2 * i] : 0u;
+      const std::uint32_t high = 2 * i + 1 < count ? q[2 * i + 1] : 0u;
+      pairs[i] = low | high << 16;
+    }
+  }
+  LW_UNROLL
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    const std::uint32_t half = pairs[i / 2] >> (i % 2 * 16) & 0xFFFFu;
+    bits[i] = task.dtype == 1 ? bits_of(lw_half_to_float(half)) : half << 16;
+  }
+}
+
+LW_DEVICE std::uint32_t image_largest(const std::uint32_t (&bits)[8]) {
+  std::uint32_t largest = 0;
+  LW_UNROLL
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    const std::uint32_t magnitude = bits[i] & 0x7FFFFFFFu;
+    largest = magnitude > largest ? magnitude : largest;
+  }
+  return warp_max(largest);
+}
+
+// Four int8 planes' worth of q to words of four codes, lowest plane first: q is used up.
+template <std::uint32_t P>
+LW_DEVICE void image_split(std::int32_t (&q)[8], std::uint32_t (&words)[P][2]) {
+  LW_UNROLL
+  for (std::uint32_t p = 0; p < P; ++p) {
+    LW_UNROLL
+    for (std::uint32_t half = 0; half < 2; ++half) {
+      std::uint32_t word = 0;
+      LW_UNROLL
+      for (std::uint32_t i = 0; i < 4; ++i) {
+        std::int32_t& rest = q[half * 4 + i];
+        // What is left of the highest plane fits it.
+        const std::int32_t low = ((rest + 128) & 255) - 128;
+        word |= (static_cast<std::uint32_t>(low) & 255u) << (8 * i);
+        rest = (rest - low) >> 8;
+      }
+      words[p][half] = word;
+    }
+  }
+}
+
+template <std::uint32_t P>
+LW_KERNEL_TEXT void LW_MOST_THREADS(image_most_threads) image_kernel(const ImageTask task) {
+  LW_SHARED_MEMORY(memory);
+  auto* const bad = reinterpret_cast<std::uint32_t*>(memory);
+  const ImageSlot where = image_slot(task);
+  const ImageOffsets at(where.slots, P, task.blocks);
+  std::uint8_t* const image = task.image + image_slice_at(where.slice, P, task.blocks);
+  const std::uint32_t columns = where.slots * P;
+  const std::uint64_t token = where.slice * image_slice + where.slot;
+  const std::uint32_t lane = thread_index() % 32;
+  if (thread_index() == 0) *bad = 0;
+  sync_block();
+  let_next_start();
+  wait_for_previous();
+
+  for (std::uint32_t b = thread_index() / 32; b < task.blocks; b += block_threads() / 32) {
+    std::uint32_t bits[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+    if (where.present) image_load(task, token, std::uint64_t{b} * 256 + lane * 8, bits);
+    std::uint32_t amax = image_largest(bits);
+    if (amax >= 0x5F800000u) {  // 2^64, an infinity, a NaN
+      amax = 0;
+      LW_UNROLL
+      for (std::uint32_t i = 0; i < 8; ++i) bits[i] = 0;
+      if (lane == 0) *static_cast<volatile std::uint32_t*>(bad) = 1;
+    }
+    const std::int32_t e = image_exponent(amax, P);
+    const float inverse = image_power(-e);
+    std::int32_t q[8];
+    LW_UNROLL
+    for (std::uint32_t i = 0; i < 8; ++i) q[i] = to_int(multiply(float_of(bits[i]), inverse));
+    std::uint32_t words[P][2];
+    image_split<P>(q, words);
+    LW_UNROLL
+    for (std::uint32_t p = 0; p < P; ++p) {
+      const std::uint32_t column = image_column(where.slots, P, where.slot, p);
+      std::uint8_t* const codes = image + at.codes + ((std::uint64_t{b} * 8 + lane / 4) * columns + column) * 32;
+      *reinterpret_cast<uint2*>(codes + lane % 4 * 8) = uint2{words[p][0], words[p][1]};
+      std::int32_t sum = dot4(words[p][0], 0x01010101u, dot4(words[p][1], 0x01010101u, 0));
+      sum += shuffle_xor(sum, 1);
+      auto* const sums16 = reinterpret_cast<std::int32_t*>(image + at.sums16);
+      if (lane % 2 == 0) sums16[(std::uint64_t{b} * 16 + lane / 2) * columns + column] = sum;
+      sum += shuffle_xor(sum, 2);
+      auto* const sums32 = reinterpret_cast<std::int32_t*>(image + at.sums32);
+      if (lane % 4 == 0) sums32[(std::uint64_t{b} * 8 + lane / 4) * columns + column] = sum;
+    }
+    if (lane == 0) {
+      reinterpret_cast<float*>(image + at.powers)[std::uint64_t{b} * where.slots + where.slot] = image_power(e);
+      reinterpret_cast<std::int32_t*>(image + at.exponents)[std::uint64_t{b} * where.slots + where.slot] = e;
+    }
+    std::uint8_t* const x = image + at.x + ((std::uint64_t{where.slot} * task.blocks + b) * 256 + lane * 8) * 4;
+    *reinterpret_cast<uint4*>(x) = uint4{bits[0], bits[1], bits[2], bits[3]};
+    *reinterpret_cast<uint4*>(x + 16) = uint4{bits[4], bits[5], bits[6], bits[7]};
+  }
+
+  sync_block();
+  auto* const poisoned = reinterpret_cast<std::uint32_t*>(image + at.poisoned);
+  if (thread_index() == 0) poisoned[where.slot] = *bad;
+  // The first block of threads clears the flags of the slots that the slice doesn't have.
+  if (where.slot == 0 && thread_index() >= where.slots && thread_index() < image_slice) poisoned[thread_index()] = 0;
+}
+
+// xq[index] = rint(x * 2^-e') * 2^e', section 6: for F16 weights e' is two more than that of x16, so that products are
+// exact; for BF16 that of x16, for F32 that of x24; never below -40.
+LW_KERNEL_TEXT void LW_MOST_THREADS(image_most_threads) floats_kernel(const ImageTask task, std::uint32_t index) {
+  const ImageSlot where = image_slot(task);
+  const ImageOffsets at(where.slots, task.planes, task.blocks);
+  std::uint8_t* const image = task.image + image_slice_at(where.slice, task.planes, task.blocks);
+  const std::uint32_t lane = thread_index() % 32;
+  let_next_start();
+  wait_for_previous();
+  for (std::uint32_t b = thread_index() / 32; b < task.blocks; b += block_threads() / 32) {
+    const std::uint64_t k = (std::uint64_t{where.slot} * task.blocks + b) * 256 + lane * 8;
+    const uint4 low = load4(image + at.x + k * 4);
+    const uint4 high = load4(image + at.x + k * 4 + 16);
+    const std::uint32_t bits[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+    std::int32_t e = image_exponent(image_largest(bits), index == 2 ? 3 : 2) + (index == 0 ? 2 : 0);
+    if (e < -40) e = -40;
+    const float power = image_power(e);
+    const float inverse = image_power(-e);
+    std::uint32_t out[8];
+    LW_UNROLL
+    for (std::uint32_t i = 0; i < 8; ++i) {
+      const float value = multiply(to_float(to_int(multiply(float_of(bits[i]), inverse))), power);
+      out[i] = bits_of(value) | (bits[i] & 0x80000000u);  // a zero keeps its sign
+    }
+    std::uint8_t* const xq = image + at.xq + (std::uint64_t{index} * where.slots * task.blocks * 256 + k) * 4;
+    *reinterpret_cast<uint4*>(xq) = uint4{out[0], out[1], out[2], out[3]};
+    *reinterpret_cast<uint4*>(xq + 16) = uint4{out[4], out[5], out[6], out[7]};
+  }
+}
+
+}  // namespace lanewise::cuda
