@@ -1,43 +1,56 @@
 # shellcheck shell=bash
-# ./dev tidy [BASE]: clang-tidy on what differs from the commit BASE, or on everything. A header is checked through one
-# source that includes it. LANEWISE_TIDY_SECONDS bounds the time: what was not reached is said.
+# ./dev tidy [BASE]: clang-tidy on what differs from the commit BASE, or on everything, one file a processor at a time. A
+# header is checked through one source that includes it. LANEWISE_TIDY_SECONDS bounds the time: what was not reached is
+# said.
 : "${root:?sourced by ./dev}"
 
 # tidy_one FILE: quiet where there is nothing to say.
 tidy_one() {
-  if ((TIDY_DEADLINE && $(date +%s) > TIDY_DEADLINE)); then
-    echo "$1" >>"$TIDY_LEFT"
-  else
-    clang-tidy-14 --quiet -p build/dev "$1" 2>/dev/null
+  local seconds=0 output status
+  if ((TIDY_DEADLINE)); then
+    seconds=$((TIDY_DEADLINE - $(date +%s)))
+    ((seconds > 0)) || { echo "$1" >>"$TIDY_LEFT"; return 0; }
   fi
+  output=$(timeout "$seconds" clang-tidy-14 --quiet -p build/tidy "$1" 2>&1)
+  status=$?
+  case $status in
+    0) ;;
+    124) echo "$1" >>"$TIDY_LEFT"; return 0 ;; # cut short by the deadline
+    *) printf '%s\n' "$output" | grep -vE '^[0-9]+ (warnings?|errors?)( and [0-9]+ errors?)? (generated|treated as errors?)' ;;
+  esac
+  return $((status != 0))
 }
 
 tidy_names() { # tidy_names BASE
   if [[ -n $1 ]]; then
-    git diff --name-only --diff-filter=d "$1" -- '*.cpp' '*.h' '*.hpp'
-    git ls-files -o --exclude-standard -- '*.cpp' '*.h' '*.hpp'
+    git diff --name-only --diff-filter=d "$1"
+    git ls-files -o --exclude-standard
   else
-    git ls-files -co --exclude-standard -- '*.cpp'
+    git ls-files -co --exclude-standard
   fi
 }
 
 tidy() {
-  local base=${1:-} seconds=${LANEWISE_TIDY_SECONDS:-0} files=() failed=0 left
+  local base=${1:-} seconds=${LANEWISE_TIDY_SECONDS:-0} names files databases=(build/dev/compile_commands.json) failed=0 left
+  TIDY_DEADLINE=$((seconds ? $(date +%s) + seconds : 0))
   need clang-tidy-14 git python3
   [[ -z $base ]] || git rev-parse --quiet --verify "$base^{commit}" >/dev/null || die "tidy: no commit '$base'"
+  names=$(tidy_names "$base" | grep -E '\.(c|cpp|h|hpp)$') || { say "tidy: nothing to check${base:+ since $base}"; return 0; }
   configure dev
-  # The library first; only what the preset compiles can be checked.
-  mapfile -t files < <(tidy_names "$base" | python3 -B dev.d/tidy_sources.py "$root" | while read -r file; do
-    grep -qF "\"file\": \"$root/$file\"" build/dev/compile_commands.json && echo "$file"
-  done | awk '{ print ($0 ~ /^src/ ? 0 : $0 ~ /^(tools|fuzz|examples)/ ? 1 : 2), $0 }' | sort -s -k1,1n | cut -d' ' -f2)
-  ((${#files[@]})) || { say "tidy: nothing to check${base:+ since $base}"; return 0; }
-  TIDY_LEFT=$(mktemp) TIDY_DEADLINE=$((seconds ? $(date +%s) + seconds : 0))
+  # The one other preset that compiles sources of its own.
+  if grep -q '^fuzz/' <<<"$names"; then configure fuzz; databases+=(build/fuzz/compile_commands.json); fi
+  mkdir -p build/tidy
+  files=$(python3 -B dev.d/tidy_sources.py "$root" build/tidy/compile_commands.json "${databases[@]}" <<<"$names")
+  mapfile -t files <<<"$files"
+  [[ -n ${files[0]} ]] || { say "tidy: nothing to check${base:+ since $base}"; return 0; }
+  TIDY_LEFT=$(mktemp)
   export TIDY_LEFT TIDY_DEADLINE
   export -f tidy_one
-  printf '%s\n' "${files[@]}" | xargs -P "$LANEWISE_JOBS" -I{} bash -c 'tidy_one {}' || failed=1
+  # shellcheck disable=SC2016  # the file's name is that shell's $1
+  printf '%s\0' "${files[@]}" | xargs -0 -P "$LANEWISE_JOBS" -I{} bash -c 'tidy_one "$1"' _ {} || failed=1
   left=$(wc -l <"$TIDY_LEFT")
-  ((left == 0)) || say "tidy: out of time after $seconds s, not reached: $(tr '\n' ' ' <"$TIDY_LEFT")"
+  ((left == 0)) || say "tidy: out of time after $seconds s, not checked: $(sort "$TIDY_LEFT" | tr '\n' ' ')"
   rm -f "$TIDY_LEFT"
-  say "tidy: $((${#files[@]} - left)) of ${#files[@]} sources checked${base:+ (what differs from $base)}: $( ((failed)) && echo 'findings above' || echo clean)"
+  say "tidy: $((${#files[@]} - left)) of ${#files[@]} sources checked${base:+ (what differs from $base)}: $( ((failed)) && echo 'findings above' || echo 'no findings')"
   return $failed
 }
