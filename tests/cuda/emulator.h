@@ -71,12 +71,32 @@ inline void fiber() {
   swapcontext(&b.contexts[b.current], &b.scheduler);
 }
 
+// Starts the fibers of a block and runs them in turn until all have ended.
+inline void run_block(Block& b, const std::vector<std::unique_ptr<char[]>>& stacks, std::size_t stack_bytes) {
+  for (std::uint32_t i = 0; i < b.threads; ++i) {
+    getcontext(&b.contexts[i]);
+    b.contexts[i].uc_stack.ss_sp = stacks[i].get();
+    b.contexts[i].uc_stack.ss_size = stack_bytes;
+    b.contexts[i].uc_link = nullptr;
+    makecontext(&b.contexts[i], fiber, 0);
+  }
+  for (bool any = true; any;) {
+    any = false;
+    for (std::uint32_t i = 0; i < b.threads; ++i) {
+      if (b.done[i] != 0) continue;
+      any = true;
+      b.current = i;
+      swapcontext(&b.scheduler, &b.contexts[i]);
+    }
+  }
+}
+
 /// Runs `kernel` for every block of a grid, one after the other, `threads` (a multiple of 32) a block.
 inline void launch(std::uint32_t grid_x, std::uint32_t grid_y, std::uint32_t threads, std::size_t shared_bytes,
                    const std::function<void()>& kernel) {
   constexpr std::size_t stack_bytes = std::size_t{256} << 10;
   std::vector<std::unique_ptr<char[]>> stacks;
-  for (std::uint32_t i = 0; i < threads; ++i) stacks.push_back(std::make_unique<char[]>(stack_bytes));
+  for (std::uint32_t i = 0; i < threads; ++i) stacks.push_back(std::make_unique_for_overwrite<char[]>(stack_bytes));
   for (std::uint32_t y = 0; y < grid_y; ++y) {
     for (std::uint32_t x = 0; x < grid_x; ++x) {
       Block b;
@@ -91,22 +111,7 @@ inline void launch(std::uint32_t grid_x, std::uint32_t grid_y, std::uint32_t thr
       b.done.assign(threads, 0);
       b.kernel = &kernel;
       block = &b;
-      for (std::uint32_t i = 0; i < threads; ++i) {
-        getcontext(&b.contexts[i]);
-        b.contexts[i].uc_stack.ss_sp = stacks[i].get();
-        b.contexts[i].uc_stack.ss_size = stack_bytes;
-        b.contexts[i].uc_link = nullptr;
-        makecontext(&b.contexts[i], fiber, 0);
-      }
-      for (bool any = true; any;) {
-        any = false;
-        for (std::uint32_t i = 0; i < threads; ++i) {
-          if (b.done[i] != 0) continue;
-          any = true;
-          b.current = i;
-          swapcontext(&b.scheduler, &b.contexts[i]);
-        }
-      }
+      run_block(b, stacks, stack_bytes);
       block = nullptr;
     }
   }

@@ -4,7 +4,6 @@
 
 #include "backends/cuda/activation.h"
 #include "backends/cuda/machine.cuh"
-#include "formats/primitives.h"
 
 #if defined(__CUDACC__)
 #define LW_MOST_THREADS(threads) __launch_bounds__(threads)
@@ -91,7 +90,7 @@ LW_DEVICE void image_load(const ImageTask& task, std::uint64_t token, std::uint6
   LW_UNROLL
   for (std::uint32_t i = 0; i < 8; ++i) {
     const std::uint32_t half = pairs[i / 2] >> (i % 2 * 16) & 0xFFFFu;
-    bits[i] = task.dtype == 1 ? bits_of(lw_half_to_float(half)) : half << 16;
+    bits[i] = task.dtype == 1 ? bits_of(half_value(half)) : half << 16;
   }
 }
 
@@ -172,8 +171,9 @@ LW_KERNEL_TEXT void LW_MOST_THREADS(image_most_threads) image_kernel(const Image
       if (lane % 4 == 0) sums32[(std::uint64_t{b} * 8 + lane / 4) * columns + column] = sum;
     }
     if (lane == 0) {
-      reinterpret_cast<float*>(image + at.powers)[std::uint64_t{b} * where.slots + where.slot] = image_power(e);
-      reinterpret_cast<std::int32_t*>(image + at.exponents)[std::uint64_t{b} * where.slots + where.slot] = e;
+      const std::uint64_t index = std::uint64_t{b} * where.slots + where.slot;
+      reinterpret_cast<float*>(image + at.powers)[index] = where.present ? image_power(e) : 0.0F;
+      reinterpret_cast<std::int32_t*>(image + at.exponents)[index] = where.present ? e : 0;
     }
     std::uint8_t* const x = image + at.x + ((std::uint64_t{where.slot} * task.blocks + b) * 256 + lane * 8) * 4;
     *reinterpret_cast<uint4*>(x) = uint4{bits[0], bits[1], bits[2], bits[3]};
