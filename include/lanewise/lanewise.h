@@ -184,30 +184,46 @@ typedef void (*lw_parallel_for)(void* user, uint32_t count, void (*task)(void* c
 
 typedef struct lw_device_options {
   uint32_t struct_size;
-  uint32_t threads;             /* at most so many work on a call, the calling one included; 0: one a core */
-  const char* name;             /* "cpu"; NULL: "cpu" */
+  uint32_t threads;             /* of the CPU: at most so many work on a call, the calling one included; 0: one a core */
+  const char* name;             /* "cpu", "cuda:0", "cuda:1" ... ("cuda" is "cuda:0"); NULL: "cpu" */
   const char* kernel;           /* NULL: the library chooses; otherwise that kernel or an error */
   lw_parallel_for parallel_for; /* not NULL: in place of the library's own threads; at most `threads` tasks a call */
   void* parallel_user;
   /* "raw" or NULL: matrices are read where they lie, nothing is copied. "rows16": matrices of codes are repacked when
    * they are made, in memory of the library's own, for the fastest kernels; the bytes they came from are needed no
-   * more. LW_ERROR_UNSUPPORTED where this processor has no kernel for it. */
+   * more. "frag": on a CUDA device, in the order of its matrix units. LW_ERROR_UNSUPPORTED where this device has no
+   * kernel for it. On a CUDA device matrices are always copied, and NULL means the fastest layout that it has. */
   const char* layout;
+  void* stream;       /* of a CUDA device: the cudaStream_t that calls go to; NULL: the default stream */
+  int32_t overlapped; /* 1: a CUDA kernel may begin while the one before it in the stream still runs, where the device
+                       * can (programmatic dependent launch). It reads x and writes y only when that one is done. */
 } lw_device_options;
 #define LW_DEVICE_OPTIONS_INIT \
-  { sizeof(lw_device_options), 0, NULL, NULL, NULL, NULL, NULL }
+  { sizeof(lw_device_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, 0 }
+
+/* CUDA devices. x, y and an activation's workspace are device memory there, the bytes of a matrix host memory (they are
+ * copied and needed no more). lw_activation_set and the products only enqueue work on the stream: they return before it
+ * is done, wait for nothing and allocate nothing, so that they may be captured into a CUDA graph; what they are given
+ * stays until then. Making and freeing matrices and activations may wait for the device. A pointer to host memory as x
+ * or y isn't found out: the device stops there, and with it everything in the process that uses it. */
 
 /* `options` may be NULL. The names in it are copied. Where the system refuses some of the threads, the device works
  * with fewer: lw_device_query says how many. */
 LW_API lw_status lw_device_open(const lw_device_options* options, lw_device** out, lw_error* error);
+/* Another handle of a CUDA device, whose calls go to `stream`: it takes the matrices and activations of `device`, and
+ * its own are taken there. An activation is set on the stream of the handle that it was made with. Who uses several
+ * streams orders them, as ever with CUDA. LW_ERROR_UNSUPPORTED for a CPU. */
+LW_API lw_status lw_device_on_stream(const lw_device* device, void* stream, lw_device** out, lw_error* error);
+/* Waits for everything on the device's stream; LW_ERROR_DEVICE where any of it failed. On a CPU all is done already. */
+LW_API lw_status lw_device_wait(const lw_device* device, lw_error* error);
 /* Not while a product runs on it. */
 LW_API void lw_device_close(lw_device* device);
 
 typedef struct lw_device_info {
   uint32_t struct_size;
   uint32_t threads; /* that a call can use, the calling one included; with parallel_for, the most tasks of a call */
-  const char* name; /* "cpu"; these two live as long as the device */
-  const char* description; /* the processor's name as the system gives it */
+  const char* name; /* "cpu", "cuda:0"; these two live as long as the device */
+  const char* description; /* the processor's name as the system gives it; a CUDA device's, and what it is */
 } lw_device_info;
 #define LW_DEVICE_INFO_INIT \
   { sizeof(lw_device_info), 0, NULL, NULL }
@@ -250,8 +266,8 @@ typedef enum lw_planes LW_ENUM32 { LW_X8 = 1, LW_X16 = 2, LW_X24 = 3 } lw_planes
 /* Room for up to `max_tokens` vectors of `cols` elements. */
 LW_API lw_status lw_activation_create(lw_device* device, lw_planes planes, uint64_t max_tokens, uint64_t cols,
                                       lw_activation** out, lw_error* error);
-/* The same in the caller's memory: ask for the size, give that much at `memory` (64-byte aligned), keep it while the
- * activation lives. */
+/* The same in the caller's memory: ask for the size, give that much at `memory` (64-byte aligned; device memory, 256-byte
+ * aligned, on a CUDA device), keep it while the activation lives. */
 LW_API lw_status lw_activation_workspace(const lw_device* device, lw_planes planes, uint64_t max_tokens, uint64_t cols,
                                          uint64_t* bytes, lw_error* error);
 LW_API lw_status lw_activation_create_in(lw_device* device, lw_planes planes, uint64_t max_tokens, uint64_t cols,
@@ -292,10 +308,11 @@ typedef struct lw_output {
 LW_API lw_status lw_gemv(lw_device* device, const lw_matrix* matrix, const lw_activation* activation, lw_output y,
                          lw_error* error);
 /* Part `part` of `parts` of the same product (a range of rows), on the calling thread: for callers with threads of
- * their own. All parts together write y once, each row by one of them. */
+ * their own. LW_ERROR_UNSUPPORTED on a CUDA device. All parts together write y once, each row by one of them. */
 LW_API lw_status lw_gemv_part(lw_device* device, const lw_matrix* matrix, const lw_activation* activation, lw_output y,
                               uint32_t part, uint32_t parts, lw_error* error);
-/* `count` matrices that read the same activation (q|k|v, gate|up): bit-equal to single calls. */
+/* `count` matrices that read the same activation (q|k|v, gate|up): bit-equal to single calls. On a CUDA device up to 8
+ * matrices of one format are one launch. */
 LW_API lw_status lw_gemv_group(lw_device* device, uint64_t count, const lw_matrix* const* matrices,
                                const lw_activation* activation, const lw_output* ys, lw_error* error);
 /* Experts: token t is multiplied by matrices[ids[t * used + i]] for i in 0 .. used-1; y of (t, i) at element

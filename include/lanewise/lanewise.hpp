@@ -183,7 +183,9 @@ struct DeviceOptions {
   const char* kernel = nullptr;
   lw_parallel_for parallel_for = nullptr;
   void* parallel_user = nullptr;
-  const char* layout = nullptr;  ///< "raw" or "rows16"; nullptr: "raw"
+  const char* layout = nullptr;  ///< "raw", "rows16" or "frag"
+  void* stream = nullptr;        ///< of a CUDA device
+  bool overlapped = false;
 };
 
 class Device {
@@ -192,12 +194,21 @@ class Device {
   [[nodiscard]] lw_device* get() const noexcept { return handle_.get(); }
 
   static Device open(const DeviceOptions& options, lw_error& error) noexcept {
-    const lw_device_options raw = {sizeof raw,           options.threads,       options.name,  options.kernel,
-                                   options.parallel_for, options.parallel_user, options.layout};
+    const lw_device_options raw = {sizeof raw,     options.threads,      options.name,
+                                   options.kernel, options.parallel_for, options.parallel_user,
+                                   options.layout, options.stream,       options.overlapped ? 1 : 0};
     lw_device* made = nullptr;
     lw_device_open(&raw, &made, &error);
     return Device(made);
   }
+  /// See lw_device_on_stream.
+  [[nodiscard]] Device on_stream(void* stream, lw_error& error) const noexcept {
+    lw_device* made = nullptr;
+    lw_device_on_stream(get(), stream, &made, &error);
+    return Device(made);
+  }
+  /// See lw_device_wait.
+  lw_status wait(lw_error& error) const noexcept { return lw_device_wait(get(), &error); }
   /// Empty (zeros) for an empty device.
   [[nodiscard]] lw_device_info info() const noexcept {
     lw_device_info out = LW_DEVICE_INFO_INIT;
@@ -211,6 +222,16 @@ class Device {
     lw_error error = LW_ERROR_INIT;
     *this = open(options, error);
     detail::check(error.code, error);
+  }
+  [[nodiscard]] Device on_stream(void* stream) const {
+    lw_error error = LW_ERROR_INIT;
+    Device made = on_stream(stream, error);
+    detail::check(error.code, error);
+    return made;
+  }
+  void wait() const {
+    lw_error error = LW_ERROR_INIT;
+    detail::check(wait(error), error);
   }
 #endif
 

@@ -19,11 +19,17 @@ Outcome check(const lw_device* device, lw_planes planes) {
   return Done{};
 }
 
-Outcome wrap(const lw_device* device, Result<std::unique_ptr<Activation>> made, lw_activation** out) {
+void keep(lw_activation& handle, std::unique_ptr<Activation> made) { handle.activation = std::move(made); }
+void keep(lw_activation& handle, std::unique_ptr<cuda::Image> made) { handle.image = std::move(made); }
+
+template <class Made>
+Outcome wrap(const lw_device* device, Result<std::unique_ptr<Made>> made, lw_activation** out) {
   if (!made) return std::move(made).error();
   auto handle = std::make_unique<lw_activation>();
   handle->device_id = device->id;
-  handle->activation = std::move(made).value();
+  handle->stream = device->stream;
+  handle->overlapped = device->overlapped;
+  keep(*handle, std::move(made).value());
   *out = handle.release();
   return Done{};
 }
@@ -36,7 +42,9 @@ lw_status lw_activation_create(lw_device* device, lw_planes planes, uint64_t max
   return edge::guarded(error, [&]() -> Outcome {
     LW_TRY(check(device, planes));
     if (out == nullptr) return edge::argument_error("out is a null pointer");
-    return wrap(device, Activation::create(static_cast<Planes>(planes), max_tokens, cols), out);
+    const auto kind = static_cast<Planes>(planes);
+    if (device->cuda != nullptr) return wrap(device, cuda::Image::create(device->cuda, kind, max_tokens, cols), out);
+    return wrap(device, Activation::create(kind, max_tokens, cols), out);
   });
 }
 
@@ -45,7 +53,9 @@ lw_status lw_activation_workspace(const lw_device* device, lw_planes planes, uin
   return edge::guarded(error, [&]() -> Outcome {
     LW_TRY(check(device, planes));
     if (bytes == nullptr) return edge::argument_error("bytes is a null pointer");
-    LW_ASSIGN(needed, Activation::workspace_bytes(static_cast<Planes>(planes), max_tokens, cols));
+    const auto kind = static_cast<Planes>(planes);
+    LW_ASSIGN(needed, device->cuda != nullptr ? cuda::Image::workspace_bytes(kind, max_tokens, cols)
+                                              : Activation::workspace_bytes(kind, max_tokens, cols));
     *bytes = needed;
     return Done{};
   });
@@ -61,7 +71,11 @@ lw_status lw_activation_create_in(lw_device* device, lw_planes planes, uint64_t 
       return edge::argument_error("the workspace and its bytes pass the end of memory");
     }
     const auto kind = static_cast<Planes>(planes);
-    LW_TRY(wrap(device, Activation::create_in(kind, max_tokens, cols, memory, bytes), out));
+    if (device->cuda != nullptr) {
+      LW_TRY(wrap(device, cuda::Image::create_in(device->cuda, kind, max_tokens, cols, memory, bytes), out));
+    } else {
+      LW_TRY(wrap(device, Activation::create_in(kind, max_tokens, cols, memory, bytes), out));
+    }
     (*out)->workspace = memory;
     (*out)->workspace_bytes = bytes;
     return Done{};
@@ -75,7 +89,7 @@ lw_status lw_activation_set(lw_activation* activation, lw_dtype dtype, const voi
       return edge::argument_error("the activation is a null pointer or no live activation");
     }
     LW_ASSIGN(kind, edge::check_dtype(dtype));
-    const std::uint64_t cols = activation->activation->cols();
+    const std::uint64_t cols = activation->cols();
     if (tokens != 0) {
       const edge::Strided read{x, cols, stride == 0 ? cols : stride, tokens, kind, "x"};
       LW_ASSIGN(range, edge::bytes_of(read));
@@ -83,7 +97,12 @@ lw_status lw_activation_set(lw_activation* activation, lw_dtype dtype, const voi
         return edge::argument_error("x overlaps the activation's workspace");
       }
     }
-    LW_TRY(activation->activation->set({x, kind, tokens, cols, stride}));
+    const InputView input{x, kind, tokens, cols, stride};
+    if (activation->image != nullptr) {
+      LW_TRY(activation->image->set(input, activation->overlapped, activation->stream));
+    } else {
+      LW_TRY(activation->activation->set(input));
+    }
     activation->is_set = true;
     return Done{};
   });
@@ -96,10 +115,10 @@ void lw_activation_free(lw_activation* activation) {
 lw_status lw_activation_query(const lw_activation* activation, lw_activation_info* out) {
   if (!edge::is_valid(activation) || !edge::has_known_size(out)) return LW_ERROR_ARGUMENT;
   lw_activation_info info = LW_ACTIVATION_INFO_INIT;
-  info.planes = static_cast<lw_planes>(activation->activation->planes());
-  info.max_tokens = activation->activation->max_tokens();
-  info.cols = activation->activation->cols();
-  info.tokens = activation->activation->tokens();
+  info.planes = static_cast<lw_planes>(activation->planes());
+  info.max_tokens = activation->max_tokens();
+  info.cols = activation->cols();
+  info.tokens = activation->tokens();
   info.is_set = activation->is_set ? 1 : 0;
   edge::fill(out, info);
   return LW_OK;

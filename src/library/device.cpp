@@ -1,8 +1,12 @@
 #include <algorithm>
 #include <atomic>
+#include <charconv>
+#include <optional>
 #include <string>
+#include <system_error>
 
 #include "backends/cpu/cpu.h"
+#include "backends/cuda/cuda.h"
 #include "kernels/kernel.h"
 #include "library/edge.h"
 #include "library/handles.h"
@@ -42,12 +46,24 @@ Outcome check_layout(const lw_device& device) {
     if (!has_layout(device.layout, info)) continue;
     for (const Planes planes : {Planes::x8, Planes::x16, Planes::x24}) {
       const Problem problem{info.format, 1, info.block_elements, 1, planes, device.layout};
-      if (find_kernel(problem, device.name, device.capabilities, device.kernel) != nullptr) return Done{};
+      if (find_kernel(problem, device.backend, device.capabilities, device.kernel) != nullptr) return Done{};
     }
   }
-  return make_error(LW_ERROR_UNSUPPORTED,
-                    device.name + " has no kernel for layout " + std::string(layout_name(device.layout)) +
-                        (device.kernel.empty() ? " on this processor" : " called '" + device.kernel + "'"));
+  return make_error(LW_ERROR_UNSUPPORTED, device.name + " has no kernel for layout " +
+                                              std::string(layout_name(device.layout)) +
+                                              (!device.kernel.empty()   ? " called '" + device.kernel + "'"
+                                               : device.cuda != nullptr ? " (" + device.description + ")"
+                                                                        : " on this processor"));
+}
+
+// The layout of a CUDA device where the caller chose none: that of its matrix units, if this build, the device and the
+// kernel asked for have it.
+Layout usual_cuda_layout(lw_device& device) {
+  device.layout = Layout::frag;
+  const bool built = std::ranges::any_of(formats(), [](const FormatInfo& info) {
+    return has_layout(Layout::frag, info) && cuda::has_layout_units(Layout::frag, info.format);
+  });
+  return built && check_layout(device) ? Layout::frag : Layout::raw;
 }
 
 Result<Layout> find_layout(std::string_view name) {
@@ -58,37 +74,107 @@ Result<Layout> find_layout(std::string_view name) {
   return make_error(LW_ERROR_NOT_FOUND, "no layout '" + std::string(name) + "': raw, rows16 or frag");
 }
 
-Outcome open(const lw_device_options& options, lw_device** out) {
-  const std::string name = options.name == nullptr ? "cpu" : options.name;
-  if (name != "cpu") return make_error(LW_ERROR_NOT_FOUND, "no device '" + name + "': cpu");
+std::uint64_t new_id() {
+  static std::atomic<std::uint64_t> next_id = 1;
+  return next_id.fetch_add(1, std::memory_order_relaxed);
+}
+
+// "cuda" and "cuda:3"; nothing for a name that is none of CUDA's.
+std::optional<std::uint32_t> cuda_ordinal(std::string_view name) {
+  constexpr std::string_view prefix = "cuda";
+  if (!name.starts_with(prefix)) return std::nullopt;
+  name.remove_prefix(prefix.size());
+  if (name.empty()) return 0;
+  if (!name.starts_with(':')) return std::nullopt;
+  name.remove_prefix(1);
+  std::uint32_t ordinal = 0;
+  const auto read = std::from_chars(name.data(), name.data() + name.size(), ordinal);
+  if (name.empty() || read.ec != std::errc{} || read.ptr != name.data() + name.size()) return std::nullopt;
+  return ordinal;
+}
+
+Outcome settle_on_cpu(const lw_device_options& options, lw_device& device) {
   if (options.threads > most_threads) {
     return edge::argument_error(std::to_string(options.threads) + " threads, more than " +
                                 std::to_string(most_threads));
   }
-  static std::atomic<std::uint64_t> next_id = 1;
-  auto device = std::make_unique<lw_device>();
-  device->id = next_id.fetch_add(1, std::memory_order_relaxed);
-  device->name = name;
-  device->description = cpu_description();
+  if (options.stream != nullptr || options.overlapped != 0) {
+    return edge::argument_error("the CPU has neither streams nor overlapped launches");
+  }
+  device.description = cpu_description();
   LW_TRY(check_cpu_isa());
-  device->capabilities = cpu_capabilities();
+  device.capabilities = cpu_capabilities();
+  return Done{};
+}
+
+Outcome settle_on_cuda(const lw_device_options& options, std::uint32_t ordinal, lw_device& device) {
+  if (options.parallel_for != nullptr) {
+    return edge::argument_error("a CUDA device has no use for parallel_for: it computes on its own");
+  }
+  LW_ASSIGN(opened, cuda::open_device(ordinal));
+  device.cuda = std::move(opened);
+  device.backend = "cuda";
+  const cuda::DeviceInfo& info = device.cuda->info();
+  device.name = "cuda:" + std::to_string(ordinal);
+  device.description = info.name + ", compute capability " + std::to_string(info.major) + "." +
+                       std::to_string(info.minor) + ", " + std::to_string(info.multiprocessors) + " multiprocessors";
+  device.capabilities = device.cuda->capabilities();
+  device.stream = options.stream;
+  device.overlapped = options.overlapped != 0 && (device.capabilities & CAP_SM90) != 0;
+  return Done{};
+}
+
+Outcome open(const lw_device_options& options, lw_device** out) {
+  auto device = std::make_unique<lw_device>();
+  device->id = new_id();
+  device->name = options.name == nullptr ? "cpu" : options.name;
+  if (const auto ordinal = cuda_ordinal(device->name)) {
+    LW_TRY(settle_on_cuda(options, *ordinal, *device));
+  } else if (device->name == "cpu") {
+    LW_TRY(settle_on_cpu(options, *device));
+  } else {
+    return make_error(LW_ERROR_NOT_FOUND, "no device '" + device->name + "': cpu, cuda, cuda:0, cuda:1 and so on");
+  }
+  if (options.kernel != nullptr) device->kernel = options.kernel;
   if (options.layout != nullptr) {
     LW_ASSIGN(layout, find_layout(options.layout));
     device->layout = layout;
+    device->layout_is_chosen = true;
+  } else if (device->cuda != nullptr) {
+    device->layout = usual_cuda_layout(*device);
   }
   if (options.kernel != nullptr) {
-    device->kernel = options.kernel;
-    LW_TRY(check_kernel(device->kernel, device->name, device->capabilities, device->layout));
+    LW_TRY(check_kernel(device->kernel, device->backend, device->capabilities, device->layout));
   }
   LW_TRY(check_layout(*device));
-  device->threads = options.threads != 0 ? options.threads : cpu_count();
-  device->parallel_for = options.parallel_for;
-  device->parallel_user = options.parallel_user;
-  if (device->parallel_for == nullptr) {
-    device->pool.reset(new Pool(device->threads));
-    device->threads = device->pool->threads();
+  if (device->cuda == nullptr) {
+    device->threads = options.threads != 0 ? options.threads : cpu_count();
+    device->parallel_for = options.parallel_for;
+    device->parallel_user = options.parallel_user;
+    if (device->parallel_for == nullptr) {
+      device->pool.reset(new Pool(device->threads));
+      device->threads = device->pool->threads();
+    }
   }
   *out = device.release();
+  return Done{};
+}
+
+Outcome open_on_stream(const lw_device& device, void* stream, lw_device** out) {
+  if (device.cuda == nullptr) return make_error(LW_ERROR_UNSUPPORTED, "the CPU has no streams");
+  auto made = std::make_unique<lw_device>();
+  made->id = device.id;
+  made->backend = device.backend;
+  made->name = device.name;
+  made->description = device.description;
+  made->kernel = device.kernel;
+  made->capabilities = device.capabilities;
+  made->layout = device.layout;
+  made->layout_is_chosen = device.layout_is_chosen;
+  made->cuda = device.cuda;
+  made->stream = stream;
+  made->overlapped = device.overlapped;
+  *out = made.release();
   return Done{};
 }
 
@@ -120,6 +206,22 @@ lw_status lw_device_open(const lw_device_options* options, lw_device** out, lw_e
       read = edge::read(*options, read);
     }
     return open(read, out);
+  });
+}
+
+lw_status lw_device_on_stream(const lw_device* device, void* stream, lw_device** out, lw_error* error) {
+  if (out != nullptr) *out = nullptr;
+  return edge::guarded(error, [&]() -> Outcome {
+    if (!edge::is_valid(device)) return edge::argument_error("the device is a null pointer or no open device");
+    if (out == nullptr) return edge::argument_error("out is a null pointer");
+    return open_on_stream(*device, stream, out);
+  });
+}
+
+lw_status lw_device_wait(const lw_device* device, lw_error* error) {
+  return edge::guarded(error, [&]() -> Outcome {
+    if (!edge::is_valid(device)) return edge::argument_error("the device is a null pointer or no open device");
+    return device->cuda == nullptr ? Outcome(Done{}) : device->cuda->wait(device->stream);
   });
 }
 

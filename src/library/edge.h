@@ -24,7 +24,8 @@ inline constexpr std::array published_sizes<lw_format_info> = {std::uint32_t{24}
 template <>
 inline constexpr std::array published_sizes<lw_tensor_info> = {std::uint32_t{88}};
 template <>
-inline constexpr std::array published_sizes<lw_device_options> = {std::uint32_t{40}, std::uint32_t{48}};
+inline constexpr std::array published_sizes<lw_device_options> = {std::uint32_t{40}, std::uint32_t{48},
+                                                                  std::uint32_t{64}};
 template <>
 inline constexpr std::array published_sizes<lw_device_info> = {std::uint32_t{24}};
 template <>

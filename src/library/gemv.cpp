@@ -11,11 +11,14 @@
 #include "library/edge.h"
 #include "library/experts.h"
 #include "library/handles.h"
-#include "library/overlap.h"
+#include "library/on_cuda.h"
+#include "library/operands.h"
 
 namespace {
 
 using namespace lanewise;  // NOLINT(google-build-using-namespace): the C interface stands outside it
+using edge::Output;
+using edge::Product;
 
 // A part costs a few microseconds to hand out: it gets at least so many rows (a cache line of y) and bytes of weights,
 // counted once a token.
@@ -50,99 +53,14 @@ std::uint32_t count_parts(const lw_device& device, std::uint64_t rows, std::uint
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(worth, 1, device.most_parts()));
 }
 
-Problem problem_of(const lw_matrix& matrix, const Activation& x, std::uint64_t outputs) {
-  return {matrix.view.format, matrix.view.rows, matrix.view.cols, outputs, x.planes(), matrix.layout};
+// Rows of a product by its kernel, as they are asked for and as the library cuts them.
+void launch(const Product& product, const KernelDesc& kernel, Range rows) {
+  if (rows.begin == rows.end) return;
+  kernel.launch(product.matrix->view, *product.x->activation, product.y.view, rows.begin, rows.end);
 }
-
-const KernelDesc* kernel_of(const lw_device& device, const lw_matrix& matrix, const Activation& x,
-                            std::uint64_t outputs) {
-  return find_kernel(problem_of(matrix, x, outputs), device.name, device.capabilities, device.kernel);
-}
-
-Result<const Activation*> check_operands(const lw_device* device, const lw_activation* activation) {
-  if (!edge::is_valid(device)) return edge::argument_error("the device is a null pointer or no open device");
-  if (!edge::is_valid(activation)) {
-    return edge::argument_error("the activation is a null pointer or no live activation");
-  }
-  if (activation->device_id != device->id) return edge::argument_error("the activation is of another device");
-  if (!activation->is_set) return edge::argument_error("the activation was never set: lw_activation_set gives it x");
-  return activation->activation.get();
-}
-
-Outcome check_matrix(const lw_device& device, const lw_matrix* matrix, const Activation& x) {
-  if (!edge::is_valid(matrix)) return edge::argument_error("the matrix is a null pointer or no live matrix");
-  if (matrix->device_id != device.id) return edge::argument_error("the matrix is of another device");
-  if (matrix->view.cols != x.cols()) {
-    return edge::argument_error("the matrix has " + std::to_string(matrix->view.cols) + " columns, the activation " +
-                                std::to_string(x.cols()));
-  }
-  if (kernel_of(device, *matrix, x, x.tokens()) == nullptr) {
-    return select(problem_of(*matrix, x, x.tokens()), device.name, device.capabilities, device.kernel).error();
-  }
-  return Done{};
-}
-
-// An output as kernels take it, and the bytes it covers (none where nothing is written).
-struct Output {
-  OutputView view;
-  edge::ByteVectors bytes;
-};
-
-Result<Output> check_output(const lw_output& y, std::uint64_t rows, std::uint64_t vectors,
-                            const lw_activation& activation) {
-  LW_ASSIGN(dtype, edge::check_dtype(y.dtype));
-  const std::uint64_t stride = y.stride == 0 ? rows : y.stride;
-  if (stride < rows) {
-    return edge::argument_error("the stride of y is " + std::to_string(stride) + ", less than its " +
-                                std::to_string(rows) + " rows");
-  }
-  Output output{{y.data, dtype, stride}, {}};
-  if (rows == 0 || vectors == 0) return output;
-  LW_ASSIGN(bytes, edge::bytes_of({y.data, rows, stride, vectors, dtype, "y"}));
-  output.bytes = bytes;
-  if (edge::overlap(bytes, edge::whole(activation.workspace, activation.workspace_bytes))) {
-    return edge::argument_error("y overlaps the activation's workspace");
-  }
-  return output;
-}
-
-Outcome check_apart(const Output& y, const lw_matrix& matrix) {
-  if (edge::overlap(y.bytes, edge::whole(matrix.view.data, matrix.held_bytes))) {
-    return edge::argument_error("y overlaps the weights");
-  }
-  return Done{};
-}
-
-// One matrix, all tokens.
-struct Product {
-  const lw_device* device;
-  const lw_matrix* matrix;
-  const Activation* x;
-  Output y;
-
-  [[nodiscard]] bool is_empty() const { return y.bytes.is_empty(); }
-  void run(Range rows) const { launch(kernel(), rows); }
-  // The same for a part that the library cut.
-  void run_tiles(Range rows) const {
-    const KernelDesc& chosen = kernel();
-    launch(chosen, whole_tiles(chosen, rows, matrix->view.rows));
-  }
-
- private:
-  [[nodiscard]] const KernelDesc& kernel() const { return *kernel_of(*device, *matrix, *x, x->tokens()); }
-  void launch(const KernelDesc& chosen, Range rows) const {
-    if (rows.begin == rows.end) return;
-    chosen.launch(matrix->view, *x, y.view, rows.begin, rows.end);
-  }
-};
-
-Result<Product> check_product(const lw_device* device, const lw_matrix* matrix, const lw_activation* activation,
-                              const lw_output& y) {
-  LW_ASSIGN(x, check_operands(device, activation));
-  LW_TRY(check_matrix(*device, matrix, *x));
-  LW_ASSIGN(output, check_output(y, matrix->view.rows, x->tokens(), *activation));
-  LW_TRY(check_apart(output, *matrix));
-  return Product{device, matrix, x, output};
+void run_tiles(const Product& product, Range rows) {
+  const KernelDesc& kernel = product.kernel();
+  launch(product, kernel, whole_tiles(kernel, rows, product.matrix->view.rows));
 }
 
 // The rows of several matrices, one after another, as one range of work. Products are put together from the caller's
@@ -150,16 +68,11 @@ Result<Product> check_product(const lw_device* device, const lw_matrix* matrix, 
 struct Group {
   const lw_device* device;
   std::span<const lw_matrix* const> matrices;
-  const Activation* x;
+  const lw_activation* x;
   const lw_output* ys;
   std::uint64_t rows;
   std::uint32_t parts;
 
-  [[nodiscard]] Product product(std::size_t i) const {
-    const lw_output& y = ys[i];
-    const std::uint64_t stride = y.stride == 0 ? matrices[i]->view.rows : y.stride;
-    return {device, matrices[i], x, {{y.data, static_cast<Dtype>(y.dtype), stride}, {}}};
-  }
   void run(std::uint32_t part) const {
     const Range mine = range_of(rows, part, parts);
     std::uint64_t first = 0;
@@ -167,50 +80,29 @@ struct Group {
       const std::uint64_t count = matrices[i]->view.rows;
       const Range here{std::clamp(mine.begin, first, first + count) - first,
                        std::clamp(mine.end, first, first + count) - first};
-      product(i).run_tiles(here);
+      run_tiles(edge::product_of(*device, *matrices[i], *x, ys[i]), here);
       first += count;
     }
   }
 };
-
-Outcome check_outputs_apart(std::span<const lw_matrix* const> matrices, const lw_output* ys, const Activation& x) {
-  // The same conversion twice rather than an array of results: it has passed before, so it has no errors here.
-  const auto bytes = [&](std::size_t i) {
-    const std::uint64_t rows = matrices[i]->view.rows;
-    const std::uint64_t stride = ys[i].stride == 0 ? rows : ys[i].stride;
-    if (rows == 0 || x.tokens() == 0) return edge::ByteVectors{};
-    return *edge::bytes_of({ys[i].data, rows, stride, x.tokens(), static_cast<Dtype>(ys[i].dtype), "y"});
-  };
-  for (std::size_t i = 0; i < matrices.size(); ++i) {
-    const edge::ByteVectors mine = bytes(i);
-    for (std::size_t j = 0; j < matrices.size(); ++j) {
-      if (j < i && edge::overlap(mine, bytes(j))) {
-        return edge::argument_error("y " + std::to_string(i) + " overlaps y " + std::to_string(j));
-      }
-      if (j != i && edge::overlap(mine, edge::whole(matrices[j]->view.data, matrices[j]->held_bytes))) {
-        return edge::argument_error("y " + std::to_string(i) + " overlaps the weights of matrix " + std::to_string(j));
-      }
-    }
-  }
-  return Done{};
-}
 
 }  // namespace
 
 lw_status lw_gemv(lw_device* device, const lw_matrix* matrix, const lw_activation* activation, lw_output y,
                   lw_error* error) {
   return edge::guarded(error, [&]() -> Outcome {
-    LW_ASSIGN(product, check_product(device, matrix, activation, y));
+    LW_ASSIGN(product, edge::check_product(device, matrix, activation, y));
     if (product.is_empty()) return Done{};
+    if (device->cuda != nullptr) return edge::multiply_on_cuda(product);
     struct Call {
       const Product& product;
       std::uint32_t parts;
     };
     const MatrixView& w = matrix->view;
-    Call call{product, count_parts(*device, w.rows, w.bytes(), product.x->tokens())};
+    Call call{product, count_parts(*device, w.rows, w.bytes(), activation->tokens())};
     const auto task = [](void* context, std::uint32_t part) {
       const Call& mine = *static_cast<const Call*>(context);
-      mine.product.run_tiles(range_of(mine.product.matrix->view.rows, part, mine.parts));
+      run_tiles(mine.product, range_of(mine.product.matrix->view.rows, part, mine.parts));
     };
     device->run(call.parts, task, &call);
     return Done{};
@@ -220,11 +112,12 @@ lw_status lw_gemv(lw_device* device, const lw_matrix* matrix, const lw_activatio
 lw_status lw_gemv_part(lw_device* device, const lw_matrix* matrix, const lw_activation* activation, lw_output y,
                        uint32_t part, uint32_t parts, lw_error* error) {
   return edge::guarded(error, [&]() -> Outcome {
-    LW_ASSIGN(product, check_product(device, matrix, activation, y));
+    LW_ASSIGN(product, edge::check_product(device, matrix, activation, y));
+    if (device->cuda != nullptr) return edge::no_parts_on_cuda(*device);
     if (part >= parts) {
       return edge::argument_error("part " + std::to_string(part) + " of " + std::to_string(parts) + " parts");
     }
-    if (!product.is_empty()) product.run(range_of(matrix->view.rows, part, parts));
+    if (!product.is_empty()) launch(product, product.kernel(), range_of(matrix->view.rows, part, parts));
     return Done{};
   });
 }
@@ -232,14 +125,14 @@ lw_status lw_gemv_part(lw_device* device, const lw_matrix* matrix, const lw_acti
 lw_status lw_gemv_group(lw_device* device, uint64_t count, const lw_matrix* const* matrices,
                         const lw_activation* activation, const lw_output* ys, lw_error* error) {
   return edge::guarded(error, [&]() -> Outcome {
-    LW_ASSIGN(x, check_operands(device, activation));
+    LW_TRY(edge::check_operands(device, activation));
     if (count != 0 && (matrices == nullptr || ys == nullptr)) {
       return edge::argument_error("matrices or ys is a null pointer");
     }
-    Group group{device, {matrices, count}, x, ys, 0, 1};
+    Group group{device, {matrices, count}, activation, ys, 0, 1};
     std::uint64_t bytes = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      auto product = check_product(device, matrices[i], activation, ys[i]);
+      auto product = edge::check_product(device, matrices[i], activation, ys[i]);
       if (!product) {
         Error failed = std::move(product).error();
         failed.message = "matrix " + std::to_string(i) + " of the group: " + failed.message;
@@ -250,9 +143,10 @@ lw_status lw_gemv_group(lw_device* device, uint64_t count, const lw_matrix* cons
       group.rows = *rows;
       bytes = checked_add(bytes, matrices[i]->view.bytes()).value_or(UINT64_MAX);
     }
-    LW_TRY(check_outputs_apart(group.matrices, ys, *x));
-    if (group.rows == 0 || x->tokens() == 0) return Done{};
-    group.parts = count_parts(*device, group.rows, bytes, x->tokens());
+    LW_TRY(edge::check_outputs_apart(group.matrices, ys, *activation));
+    if (group.rows == 0 || activation->tokens() == 0) return Done{};
+    if (device->cuda != nullptr) return edge::multiply_group_on_cuda(*device, group.matrices, *activation, ys);
+    group.parts = count_parts(*device, group.rows, bytes, activation->tokens());
     device->run(
         group.parts, [](void* context, std::uint32_t part) { static_cast<const Group*>(context)->run(part); }, &group);
     return Done{};
@@ -263,10 +157,12 @@ lw_status lw_gemv_experts(lw_device* device, uint64_t count, const lw_matrix* co
                           const lw_activation* activation, const int32_t* ids, uint64_t used, lw_output y,
                           lw_error* error) {
   return edge::guarded(error, [&]() -> Outcome {
-    LW_ASSIGN(x, check_operands(device, activation));
+    LW_TRY(edge::check_operands(device, activation));
+    if (device->cuda != nullptr) return edge::no_experts_on_cuda(*device);
+    const Activation* x = activation->activation.get();
     if (count != 0 && matrices == nullptr) return edge::argument_error("matrices is a null pointer");
     for (std::size_t i = 0; i < count; ++i) {
-      LW_TRY(check_matrix(*device, matrices[i], *x));
+      LW_TRY(edge::check_matrix(*device, matrices[i], *activation));
       if (matrices[i]->view.rows != matrices[0]->view.rows) {
         return edge::argument_error("expert " + std::to_string(i) + " has " + std::to_string(matrices[i]->view.rows) +
                                     " rows, expert 0 " + std::to_string(matrices[0]->view.rows));
@@ -282,8 +178,8 @@ lw_status lw_gemv_experts(lw_device* device, uint64_t count, const lw_matrix* co
       }
     }
     const std::uint64_t rows = count == 0 ? 0 : matrices[0]->view.rows;
-    LW_ASSIGN(output, check_output(y, rows, *slots, *activation));
-    for (std::size_t i = 0; i < count; ++i) LW_TRY(check_apart(output, *matrices[i]));
+    LW_ASSIGN(output, edge::check_output(y, rows, *slots, *activation));
+    for (std::size_t i = 0; i < count; ++i) LW_TRY(edge::check_apart(output, *matrices[i]));
     if (edge::overlap(output.bytes, edge::whole(ids, *slots * sizeof(std::int32_t)))) {
       return edge::argument_error("y overlaps the ids");
     }
@@ -293,6 +189,7 @@ lw_status lw_gemv_experts(lw_device* device, uint64_t count, const lw_matrix* co
     struct Call {
       const lw_device* device;
       const lw_matrix* const* matrices;
+      const lw_activation* activation;
       const Activation* x;
       OutputView y;
       const edge::ExpertIds& ids;
@@ -313,7 +210,7 @@ lw_status lw_gemv_experts(lw_device* device, uint64_t count, const lw_matrix* co
       }
       void run_expert(std::int32_t expert, std::uint64_t begin, std::uint64_t end) const {
         const lw_matrix& matrix = *matrices[expert];
-        const KernelDesc& kernel = *kernel_of(*device, matrix, *x, x->tokens());
+        const KernelDesc& kernel = *edge::kernel_of(*device, matrix, *activation, x->tokens());
         const Range rows_here = whole_tiles(kernel, {begin, end}, matrix.view.rows);
         ids.for_each_batch(expert, rows_here.begin, rows_here.end, matrix.view.row_bytes(),
                            [&](std::span<const OutputSlot> batch, std::uint64_t from, std::uint64_t to) {
@@ -324,7 +221,7 @@ lw_status lw_gemv_experts(lw_device* device, uint64_t count, const lw_matrix* co
                            });
       }
     };
-    Call call{device, matrices, x, output.view, list, list.count_distinct(), 1};
+    Call call{device, matrices, activation, x, output.view, list, list.count_distinct(), 1};
     const auto all_rows = checked_mul(call.distinct, rows);
     if (!all_rows) return edge::argument_error("the experts have more than 2^64 rows");
     // Weights times the tokens that each is multiplied by.
@@ -339,11 +236,17 @@ lw_status lw_gemv_experts(lw_device* device, uint64_t count, const lw_matrix* co
 lw_status lw_gemv_explain(lw_device* device, const lw_matrix* matrix, const lw_activation* activation, char* text,
                           size_t size, lw_error* error) {
   return edge::guarded(error, [&]() -> Outcome {
-    LW_ASSIGN(x, check_operands(device, activation));
-    LW_TRY(check_matrix(*device, matrix, *x));
+    LW_TRY(edge::check_operands(device, activation));
+    LW_TRY(edge::check_matrix(*device, matrix, *activation));
     if (text == nullptr || size == 0) return edge::argument_error("text is a null pointer or has no room");
-    LW_ASSIGN(plan, select(problem_of(*matrix, *x, x->tokens()), device->name, device->capabilities, device->kernel));
-    const std::uint32_t parts = count_parts(*device, matrix->view.rows, matrix->view.bytes(), x->tokens());
+    LW_ASSIGN(plan, select(edge::problem_of(*matrix, *activation, activation->tokens()), device->backend,
+                           device->capabilities, device->kernel));
+    if (device->cuda != nullptr) {
+      const std::string words = edge::explain_on_cuda(*device, *matrix, *activation, plan);
+      std::snprintf(text, size, "%s", words.c_str());
+      return Done{};
+    }
+    const std::uint32_t parts = count_parts(*device, matrix->view.rows, matrix->view.bytes(), activation->tokens());
     std::snprintf(text, size, "%s: %s; %s rows in %s over %s", plan.name.c_str(), plan.why.c_str(),
                   std::to_string(matrix->view.rows).c_str(),
                   (std::to_string(parts) + (parts == 1 ? " part" : " parts")).c_str(),

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "arithmetic/activation.h"
 #include "backends/cpu/pool.h"
+#include "backends/cuda/cuda.h"
 #include "formats/matrix_view.h"
 #include "gguf/reader.h"
 #include "lanewise/lanewise.h"
@@ -75,16 +77,22 @@ struct lw_model {
 struct lw_device {
   static constexpr auto kind = lanewise::edge::Tag::device;
   lanewise::edge::Handle handle{kind};
-  std::uint64_t id = 0;  // of no other device in this process: what matrices and activations remember
+  std::uint64_t id = 0;              // of no other device in this process: what matrices and activations remember
+  std::string_view backend = "cpu";  // whose kernels it runs
   std::string name;
   std::string description;
   std::string kernel;  // empty: chosen
   std::uint32_t capabilities = 0;
   lanewise::Layout layout = lanewise::Layout::raw;  // that matrices of codes are put into
+  bool layout_is_chosen = false;                    // by the caller: what can't be put into it is an error
   std::uint32_t threads = 1;
   lw_parallel_for parallel_for = nullptr;
   void* parallel_user = nullptr;
-  std::unique_ptr<lanewise::Pool, lanewise::edge::PoolDeleter> pool;  // null with parallel_for
+  std::unique_ptr<lanewise::Pool, lanewise::edge::PoolDeleter> pool;  // null with parallel_for, and on CUDA
+
+  std::shared_ptr<lanewise::cuda::Device> cuda;  // null: the CPU
+  void* stream = nullptr;                        // of CUDA, the caller's
+  bool overlapped = false;
 
   /// The most parts worth making of a call.
   [[nodiscard]] std::uint32_t most_parts() const;
@@ -99,6 +107,7 @@ struct lw_matrix {
   lanewise::Layout layout = lanewise::Layout::raw;
   std::uint64_t held_bytes = 0;  // at view.data
   lanewise::edge::PackedBytes packed{nullptr, 0};
+  lanewise::cuda::Memory on_cuda;
   std::shared_ptr<const lanewise::gguf::Model> model;  // null: bare bytes, or packed
 };
 
@@ -106,8 +115,16 @@ struct lw_activation {
   static constexpr auto kind = lanewise::edge::Tag::activation;
   lanewise::edge::Handle handle{kind};
   std::uint64_t device_id = 0;
-  std::unique_ptr<lanewise::Activation> activation;
+  std::unique_ptr<lanewise::Activation> activation;  // null: on a CUDA device
+  std::unique_ptr<lanewise::cuda::Image> image;      // null: on the CPU
+  void* stream = nullptr;                            // that it is set on; of CUDA
+  bool overlapped = false;
   const void* workspace = nullptr;  // the caller's, or null
   std::uint64_t workspace_bytes = 0;
   bool is_set = false;
+
+  [[nodiscard]] lanewise::Planes planes() const { return image ? image->planes() : activation->planes(); }
+  [[nodiscard]] std::uint64_t tokens() const { return image ? image->tokens() : activation->tokens(); }
+  [[nodiscard]] std::uint64_t max_tokens() const { return image ? image->max_tokens() : activation->max_tokens(); }
+  [[nodiscard]] std::uint64_t cols() const { return image ? image->cols() : activation->cols(); }
 };

@@ -26,8 +26,9 @@ static_assert(sizeof(lw_error) == 504 && offsetof(lw_error, offset) == 8 && offs
 static_assert(sizeof(lw_format_info) == 24 && offsetof(lw_format_info, block_bytes) == 20);
 static_assert(sizeof(lw_tensor_info) == 88 && offsetof(lw_tensor_info, dims) == 48 &&
               offsetof(lw_tensor_info, is_weight) == 80);
-static_assert(sizeof(lw_device_options) == 48 && offsetof(lw_device_options, parallel_user) == 32 &&
-              offsetof(lw_device_options, layout) == 40);
+static_assert(sizeof(lw_device_options) == 64 && offsetof(lw_device_options, parallel_user) == 32 &&
+              offsetof(lw_device_options, layout) == 40 && offsetof(lw_device_options, stream) == 48 &&
+              offsetof(lw_device_options, overlapped) == 56);
 static_assert(sizeof(lw_device_info) == 24 && offsetof(lw_device_info, description) == 16);
 static_assert(sizeof(lw_matrix_info) == 32 && offsetof(lw_matrix_info, bytes) == 24);
 static_assert(sizeof(lw_activation_info) == 40 && offsetof(lw_activation_info, is_set) == 32);

@@ -220,7 +220,7 @@ class RuntimeDevice final : public Device {
 #else
     const cudaError_t error = cudaStreamGetCaptureInfo(asked, &status, &id, nullptr, nullptr, nullptr);
 #endif
-    LW_TRY(check(error, "asking a stream of " + name() + " whether it is captured"));
+    if (error != cudaSuccess) return check(error, "asking a stream of " + name() + " whether it is captured").error();
     return status == cudaStreamCaptureStatusNone ? std::uint64_t{0} : std::uint64_t{id};
   }
 

@@ -1,0 +1,19 @@
+// Products on a CUDA device: enqueued on the device handle's stream, nothing allocated, nothing waited for.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "library/operands.h"
+
+namespace lanewise::edge {
+
+Outcome multiply_on_cuda(const Product& product);
+/// Matrices of one format and layout and outputs of one type share a launch, most_targets at a time.
+Outcome multiply_group_on_cuda(const lw_device& device, std::span<const lw_matrix* const> matrices,
+                               const lw_activation& x, const lw_output* ys);
+Error no_parts_on_cuda(const lw_device& device);
+Error no_experts_on_cuda(const lw_device& device);
+std::string explain_on_cuda(const lw_device& device, const lw_matrix& matrix, const lw_activation& x, const Plan& plan);
+
+}  // namespace lanewise::edge
