@@ -10,6 +10,12 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/lanewise DESTINATION ${CMAKE_INS
 install(EXPORT lanewise_targets NAMESPACE lanewise:: DESTINATION ${cmake_dir} FILE lanewiseTargets.cmake
   COMPONENT lanewise)
 
+get_target_property(lanewise_type lanewise TYPE)
+set(lanewise_needs_cudart OFF)
+if(LANEWISE_CUDA_ON AND lanewise_type STREQUAL STATIC_LIBRARY)
+  set(lanewise_needs_cudart ON)
+endif()
+
 # Before 1.0 a minor version may change the interface.
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/lanewiseConfigVersion.cmake
   VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
@@ -21,7 +27,9 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/lanewiseConfig.cmake ${CMAKE_CURRENT_B
 # A static archive leaves the libraries it needs to whoever links it. pkg-config is asked for them without --static too
 # often to hide them in Libs.private where there is no shared object to choose.
 set(pc_needs "-lstdc++ -lm -pthread")
-get_target_property(lanewise_type lanewise TYPE)
+if(LANEWISE_CUDA_ON)
+  set(pc_needs "-L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt ${pc_needs}")
+endif()
 if(lanewise_type STREQUAL SHARED_LIBRARY)
   set(pc_libs "")
   set(pc_libs_private "${pc_needs}")

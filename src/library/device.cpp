@@ -1,9 +1,6 @@
 #include <algorithm>
 #include <atomic>
-#include <charconv>
-#include <optional>
 #include <string>
-#include <system_error>
 
 #include "backends/cpu/cpu.h"
 #include "backends/cuda/cuda.h"
@@ -79,20 +76,6 @@ std::uint64_t new_id() {
   return next_id.fetch_add(1, std::memory_order_relaxed);
 }
 
-// "cuda" and "cuda:3"; nothing for a name that is none of CUDA's.
-std::optional<std::uint32_t> cuda_ordinal(std::string_view name) {
-  constexpr std::string_view prefix = "cuda";
-  if (!name.starts_with(prefix)) return std::nullopt;
-  name.remove_prefix(prefix.size());
-  if (name.empty()) return 0;
-  if (!name.starts_with(':')) return std::nullopt;
-  name.remove_prefix(1);
-  std::uint32_t ordinal = 0;
-  const auto read = std::from_chars(name.data(), name.data() + name.size(), ordinal);
-  if (name.empty() || read.ec != std::errc{} || read.ptr != name.data() + name.size()) return std::nullopt;
-  return ordinal;
-}
-
 Outcome settle_on_cpu(const lw_device_options& options, lw_device& device) {
   if (options.threads > most_threads) {
     return edge::argument_error(std::to_string(options.threads) + " threads, more than " +
@@ -128,7 +111,7 @@ Outcome open(const lw_device_options& options, lw_device** out) {
   auto device = std::make_unique<lw_device>();
   device->id = new_id();
   device->name = options.name == nullptr ? "cpu" : options.name;
-  if (const auto ordinal = cuda_ordinal(device->name)) {
+  if (const auto ordinal = cuda::ordinal_of(device->name)) {
     LW_TRY(settle_on_cuda(options, *ordinal, *device));
   } else if (device->name == "cpu") {
     LW_TRY(settle_on_cpu(options, *device));

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "arithmetic/activation.h"
+#include "backends/cuda/cuda.h"
 #include "formats/formats.h"
 #include "gguf/reader.h"
 #include "npy.h"
@@ -342,9 +343,15 @@ TEST_F(Commands, DevicesVersionHelpCompletions) {
   EXPECT_GE(devices["devices"][0]["kernels"].size(), formats().size());
   EXPECT_EQ(devices["devices"][0]["isa"][0], "scalar");
   const Finished text = run({"devices"});
-  for (const char* name : {"cuda", "vulkan", "metal"}) {
+  for (const char* name : {"vulkan", "metal"}) {
     EXPECT_NE(text.out.find(std::string(name) + std::string(8 - std::strlen(name), ' ') + "not in this build"),
               std::string::npos);
+  }
+  if (const auto found = cuda::list_devices(); !found) {
+    EXPECT_NE(text.out.find("cuda    " + found.error().message), std::string::npos) << text.out;
+    EXPECT_EQ(devices["devices"][1], (Json{{"name", "cuda"}, {"available", false}, {"reason", found.error().message}}));
+  } else {
+    EXPECT_EQ(devices["devices"][1]["name"], "cuda:0");
   }
   // Held to the scalar kernels there is one for each format, and nothing else.
   const Start scalar{{{"LANEWISE_ISA", "scalar"}}, "", false};

@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backends/cuda/cuda.h"
 #include "gguf/writer.h"
 #include "npy.h"
 #include "program/process.h"
@@ -192,11 +193,24 @@ TEST_F(Failures, Inputs) {
 }
 
 TEST_F(Failures, DevicesKernelsAndInstructionSets) {
-  expect(gemv(x_, {"--device", "abacus"}), unsupported, "this build has: cpu");
-  for (const char* name : {"cuda", "vulkan", "metal"}) {
+  expect(gemv(x_, {"--device", "abacus"}), unsupported, "this machine and build have: cpu");
+  for (const char* name : {"vulkan", "metal"}) {
     expect(gemv(x_, {"--device", name}), unsupported, "not in this build");
     expect({"verify", "--device", name}, unsupported, "not in this build");
     expect({"digest", model_, "--device", name}, unsupported, "not in this build");
+  }
+  // Where there is no CUDA device, whatever computes says so, and why.
+  if (const auto found = cuda::list_devices(); !found) {
+    for (const char* name : {"cuda", "cuda:0", "cuda:7"}) {
+      const std::string& why = found.error().message;
+      expect(gemv(x_, {"--device", name}), unsupported, why.c_str());
+      expect({"verify", "--device", name}, unsupported, why.c_str());
+      expect({"digest", model_, "--device", name}, unsupported, why.c_str());
+      expect({"dequant", model_, "blk.0.w", "-o", "never.npy", "--device", name}, unsupported, why.c_str());
+    }
+  }
+  for (const char* name : {"cuda:", "cuda:-1", "cuda:x", "cuda:1x", "cuda0", "CUDA:0", "cuda:4294967296"}) {
+    expect(gemv(x_, {"--device", name}), unsupported, "there is no device");
   }
   expect(gemv(x_, {"--kernel", "nosuch"}), unsupported, "nosuch");
   expect({"verify", model_, "--kernel", "nosuch"}, unsupported, "nosuch");

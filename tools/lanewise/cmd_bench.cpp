@@ -336,7 +336,7 @@ Exit pack(Context& context, const Options& options, BenchMachine machine) {
 }
 
 Exit bench(Context& context, const Options& options) {
-  if (auto fault = check_device(options.device)) return *fault;
+  if (auto fault = check_device(options.device, Computes::on_the_cpu)) return *fault;
   const BenchMachine machine = describe_machine(thread_count(options.device), !options.sleep);
   if (!options.pack.empty()) return pack(context, options, machine);
   return Bench(context, options, machine).run();

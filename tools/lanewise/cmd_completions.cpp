@@ -39,7 +39,7 @@ std::vector<std::string> values_of(const std::string& printed) {
   std::vector<std::string> list;
   if (type == "D") {
     for (const DeviceEntry& entry : device_entries()) {
-      if (entry.built) list.push_back(entry.name);
+      if (entry.why_not.empty()) list.push_back(entry.name);
     }
   } else if (type == "A" || type == "A,...") {
     list = {"x8", "x16", "x24"};

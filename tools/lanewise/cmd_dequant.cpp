@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "command.h"
+#include "device.h"
 #include "model.h"
 #include "npy.h"
+#include "site.h"
 
 namespace lanewise::program {
 namespace {
@@ -16,9 +18,45 @@ struct Options {
   std::string model;
   std::string tensor;
   std::string output;
+  DeviceOptions device;
+};
+
+// Decodes pieces of a matrix where the device is.
+class Decoder {
+ public:
+  static Result<Decoder> open(const Options& options, const FormatInfo& format, std::uint64_t most_elements) {
+    LW_ASSIGN(site, Site::open(options.device.device));
+    Decoder decoder(std::move(site));
+    if (decoder.site_.cuda() == nullptr) return decoder;
+    const std::uint64_t bytes = most_elements / format.block_elements * format.block_bytes;
+    LW_ASSIGN(blocks, cuda::Memory::allocate(decoder.site_.cuda(), bytes));
+    decoder.blocks_ = std::move(blocks);
+    LW_ASSIGN(weights, cuda::Memory::allocate(decoder.site_.cuda(), most_elements * sizeof(float)));
+    decoder.weights_ = std::move(weights);
+    return decoder;
+  }
+  Outcome decode(const FormatInfo& format, const std::uint8_t* blocks, std::uint64_t elements, float* out) {
+    if (site_.cuda() == nullptr) {
+      dequantize_row(format.format, blocks, elements, out);
+      return Done{};
+    }
+    cuda::Device& device = *site_.cuda();
+    LW_TRY(device.copy(blocks_.data(), blocks, elements / format.block_elements * format.block_bytes));
+    auto* const weights = reinterpret_cast<float*>(weights_.data());
+    LW_TRY(device.dequantize(format.format, blocks_.data(), elements, weights, nullptr));
+    LW_TRY(device.wait(nullptr));
+    return device.copy(out, weights, elements * sizeof(float));
+  }
+
+ private:
+  explicit Decoder(Site site) : site_(std::move(site)) {}
+  Site site_;
+  cuda::Memory blocks_;
+  cuda::Memory weights_;
 };
 
 Exit dequant(Context& context, const Options& options) {
+  if (auto fault = check_device(options.device)) return *fault;
   LW_ASSIGN(model, open_model(options.model));
   LW_ASSIGN(matrix, find_matrix(model, options.tensor));
   LW_ASSIGN(sink, FileSink::create(options.output));
@@ -32,13 +70,14 @@ Exit dequant(Context& context, const Options& options) {
   const FormatInfo& format = matrix.info();
   const std::uint64_t elements = matrix.rows * matrix.cols;
   std::vector<float> weights(std::min(piece, elements));
+  LW_ASSIGN(decoder, Decoder::open(options, format, weights.size()));
   Progress progress(context.quiet);
   for (std::uint64_t done = 0; done < elements; done += piece) {
     if (stop_asked) return interrupted();
     progress.show(done, elements, options.tensor);
     const std::uint64_t count = std::min(piece, elements - done);
-    dequantize_row(matrix.format, matrix.data + done / format.block_elements * format.block_bytes, count,
-                   weights.data());
+    LW_TRY(
+        decoder.decode(format, matrix.data + done / format.block_elements * format.block_bytes, count, weights.data()));
     LW_TRY(sink.write(weights.data(), count * sizeof(float)));
   }
   progress.clear();
@@ -58,6 +97,7 @@ Job setup(CLI::App& app) {
   app.add_option("-o,--output", options->output, "The .npy file to write, fp32, shape [rows, K]; '-' is stdout")
       ->required()
       ->type_name("FILE");
+  options->device.declare_device(app);
   return [options](Context& context) { return dequant(context, *options); };
 }
 

@@ -17,58 +17,80 @@ struct Options {
   std::string json;
 };
 
-// Every kernel that the processor can run, by its full name at x16.
-std::vector<std::string> cpu_kernel_names() {
+bool can_run(const KernelDesc& kernel, const FormatInfo& info, std::uint32_t capabilities) {
+  if ((kernel.needs & ~capabilities) != 0 || !accepts(kernel.formats, info)) return false;
+  return kernel.launch != nullptr || kernel.launch_on_cuda(info.format) != nullptr;
+}
+
+// Every kernel that a device can run, by its full name at x16.
+std::vector<std::string> kernel_names(std::string_view backend, std::uint32_t capabilities) {
   std::vector<std::string> names;
-  for (const KernelDesc& kernel : cpu_kernels()) {
-    if ((kernel.needs & ~cpu_capabilities()) != 0) continue;
+  for (const KernelDesc& kernel : kernels(backend)) {
     for (const FormatInfo& info : formats()) {
-      if (accepts(kernel.formats, info)) names.push_back(kernel_name(kernel, info, Planes::x16));
+      if (can_run(kernel, info, capabilities)) names.push_back(kernel_name(kernel, info, Planes::x16));
     }
   }
   return names;
 }
 
 // A line a kernel, whatever the number of formats it takes; --json has the full names.
-void print_kernels(Context& context) {
-  for (const KernelDesc& kernel : cpu_kernels()) {
-    if ((kernel.needs & ~cpu_capabilities()) != 0) continue;
+void print_kernels(Context& context, std::string_view backend, std::uint32_t capabilities) {
+  for (const KernelDesc& kernel : kernels(backend)) {
     const auto takes =
-        std::ranges::count_if(formats(), [&](const FormatInfo& info) { return accepts(kernel.formats, info); });
+        std::ranges::count_if(formats(), [&](const FormatInfo& info) { return can_run(kernel, info, capabilities); });
+    if (takes == 0) continue;
     context.out.print("        {:<8} layout {:<7} {} {} formats\n", kernel.name, layout_name(kernel.layout), takes,
                       kernel.formats == FormatClass::FLOATS ? "float" : "quantised");
+  }
+}
+
+Json describe(const DeviceEntry& entry) {
+  Json device{{"name", entry.name}, {"available", entry.why_not.empty()}};
+  if (entry.cuda) {
+    device["description"] = entry.cuda->name;
+    device["compute_capability"] = fmt::format("{}.{}", entry.cuda->major, entry.cuda->minor);
+    device["multiprocessors"] = entry.cuda->multiprocessors;
+    device["memory_bytes"] = entry.cuda->memory_bytes;
+    device["built_for"] = cuda::built_for();
+    device["kernels"] = kernel_names("cuda", cuda::capabilities(entry.cuda->major, entry.cuda->minor));
+  } else if (entry.why_not.empty()) {
+    device["description"] = cpu_description();
+    device["threads"] = cpu_count();
+    device["isa"] = cpu_isas();
+    device["kernels"] = kernel_names("cpu", cpu_capabilities());
+  }
+  if (!entry.why_not.empty()) device["reason"] = entry.why_not;
+  return device;
+}
+
+void print(Context& context, const DeviceEntry& entry) {
+  if (entry.cuda) {
+    constexpr double gib = 1073741824.0;
+    context.out.print("{:<8}{}, compute capability {}.{}, {} multiprocessors, {:.1f} GiB{}{}\n", entry.name,
+                      entry.cuda->name, entry.cuda->major, entry.cuda->minor, entry.cuda->multiprocessors,
+                      static_cast<double>(entry.cuda->memory_bytes) / gib,
+                      entry.why_not.empty() ? "" : "; not usable: ", entry.why_not);
+    if (context.quiet || !entry.why_not.empty()) return;
+    print_kernels(context, "cuda", cuda::capabilities(entry.cuda->major, entry.cuda->minor));
+  } else if (!entry.why_not.empty()) {
+    context.out.print("{:<8}{}\n", entry.name, entry.why_not);
+  } else {
+    context.out.print("{:<8}{}, {} threads, instruction sets: {}\n", entry.name, cpu_description(), cpu_count(),
+                      fmt::join(cpu_isas(), ", "));
+    if (!context.quiet) print_kernels(context, "cpu", cpu_capabilities());
   }
 }
 
 Exit devices(Context& context, const Options& options) {
   if (auto fault = check_isa()) return *fault;
   LW_TRY(check_json(options.json));
-  const std::vector<std::string> names = cpu_kernel_names();
-  Json list = Json::array();
-  for (const DeviceEntry& entry : device_entries()) {
-    Json device{{"name", entry.name}, {"available", entry.built}};
-    if (entry.built) {
-      device["description"] = cpu_description();
-      device["threads"] = cpu_count();
-      device["isa"] = cpu_isas();
-      device["kernels"] = names;
-    } else {
-      device["reason"] = "not in this build";
-    }
-    list.push_back(device);
+  const std::vector<DeviceEntry> entries = device_entries();
+  if (!options.json.empty()) {
+    Json list = Json::array();
+    for (const DeviceEntry& entry : entries) list.push_back(describe(entry));
+    return write_json(context, options.json, Json{{"devices", list}});
   }
-  if (!options.json.empty()) return write_json(context, options.json, Json{{"devices", list}});
-
-  for (const Json& device : list) {
-    if (!device["available"].get<bool>()) {
-      context.out.print("{:<8}{}\n", device["name"].get<std::string>(), device["reason"].get<std::string>());
-      continue;
-    }
-    context.out.print("{:<8}{}, {} threads, instruction sets: {}\n", device["name"].get<std::string>(),
-                      device["description"].get<std::string>(), device["threads"].get<std::uint32_t>(),
-                      fmt::join(cpu_isas(), ", "));
-    if (!context.quiet) print_kernels(context);
-  }
+  for (const DeviceEntry& entry : entries) print(context, entry);
   return exit_ok;
 }
 

@@ -7,6 +7,7 @@
 #include "harness/digest.h"
 #include "json.h"
 #include "model.h"
+#include "site.h"
 
 namespace lanewise::program {
 namespace {
@@ -23,7 +24,7 @@ constexpr std::uint64_t digest_tokens = 2;
 
 class Digest {
  public:
-  Digest(lw_device* device, Planes planes) : device_(device), planes_(planes) {}
+  Digest(lw_device* device, Site site, Planes planes) : device_(device), site_(std::move(site)), planes_(planes) {}
 
   // y of every token, little-endian fp32, token after token.
   Result<std::string> add(const std::string& name, const MatrixView& w) {
@@ -35,9 +36,11 @@ class Digest {
     if (status != LW_OK) return from_c(status, error);
     const MatrixHandle matrix(raw);
     y_.assign(digest_tokens * w.rows, 0);
-    const lw_output out{y_.data(), LW_DTYPE_F32, 0};
+    LW_ASSIGN(room, site_.room(y_.data(), y_.size() * sizeof(float)));
+    const lw_output out{room.data, LW_DTYPE_F32, 0};
     status = lw_gemv(device_, matrix.get(), activation_.get(), out, &error);
     if (status != LW_OK) return from_c(status, error);
+    LW_TRY(site_.fetch(room, y_.data(), y_.size() * sizeof(float)));
     const Fingerprint hash = fingerprint({reinterpret_cast<const std::uint8_t*>(y_.data()), y_.size() * sizeof(float)});
     all_.add(name, hash);
     return to_string(hash);
@@ -55,13 +58,16 @@ class Digest {
     if (status != LW_OK) return from_c(status, error);
     activation_.reset(raw);
     const std::vector<float> x = digest_x(digest_tokens, w.cols);
-    status = lw_activation_set(activation_.get(), LW_DTYPE_F32, x.data(), digest_tokens, 0, &error);
+    LW_ASSIGN(there, site_.put(x.data(), x.size() * sizeof(float)));
+    status = lw_activation_set(activation_.get(), LW_DTYPE_F32, there.data, digest_tokens, 0, &error);
+    if (status == LW_OK) status = lw_device_wait(device_, &error);  // x goes when this returns
     if (status != LW_OK) return from_c(status, error);
     cols_ = w.cols;
     return Done{};
   }
 
   lw_device* device_;
+  Site site_;
   Planes planes_;
   ActivationHandle activation_;
   std::uint64_t cols_ = 0;
@@ -75,7 +81,8 @@ Exit digest(Context& context, const Options& options) {
   LW_TRY(check_json(options.json));
   LW_ASSIGN(planes, parse_planes(options.activation));
   LW_ASSIGN(device, open_device(options.device));
-  Digest all(device.get(), planes);
+  LW_ASSIGN(site, Site::open(options.device.device));
+  Digest all(device.get(), std::move(site), planes);
   const bool text = options.json != "-";
   Json list = Json::array();
   std::optional<Error> failed;

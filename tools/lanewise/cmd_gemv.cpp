@@ -11,6 +11,7 @@
 #include "device.h"
 #include "model.h"
 #include "npy.h"
+#include "site.h"
 
 namespace lanewise::program {
 namespace {
@@ -60,7 +61,11 @@ Outcome read_input(const std::string& path, const std::string& tensor, std::uint
 // y = W * x through the C interface.
 Result<std::string> multiply(const Options& options, const MatrixView& w, const Input& x, float* y) {
   LW_ASSIGN(planes, parse_planes(options.activation));
+  LW_ASSIGN(site, Site::open(options.device.device));
   LW_ASSIGN(device, open_device(options.device));
+  const std::uint64_t y_bytes = x.tokens * w.rows * sizeof(float);
+  LW_ASSIGN(x_there, site.put(x.data, x.header.data_bytes()));
+  LW_ASSIGN(y_there, site.room(y, y_bytes));
   lw_error error = LW_ERROR_INIT;
   lw_matrix* raw_matrix = nullptr;
   lw_status status = lw_matrix_from_bytes(device.get(), static_cast<lw_format>(w.info().id), w.rows, w.cols, w.data,
@@ -72,11 +77,13 @@ Result<std::string> multiply(const Options& options, const MatrixView& w, const 
       lw_activation_create(device.get(), static_cast<lw_planes>(planes), x.tokens, w.cols, &raw_activation, &error);
   if (status != LW_OK) return from_c(status, error);
   const ActivationHandle activation(raw_activation);
-  status = lw_activation_set(activation.get(), static_cast<lw_dtype>(x.header.dtype), x.data, x.tokens, 0, &error);
+  status =
+      lw_activation_set(activation.get(), static_cast<lw_dtype>(x.header.dtype), x_there.data, x.tokens, 0, &error);
   if (status != LW_OK) return from_c(status, error);
-  const lw_output out{y, LW_DTYPE_F32, 0};
+  const lw_output out{y_there.data, LW_DTYPE_F32, 0};
   status = lw_gemv(device.get(), matrix.get(), activation.get(), out, &error);
   if (status != LW_OK) return from_c(status, error);
+  LW_TRY(site.fetch(y_there, y, y_bytes));
   std::array<char, 256> text{};
   status = lw_gemv_explain(device.get(), matrix.get(), activation.get(), text.data(), text.size(), &error);
   if (status != LW_OK) return from_c(status, error);

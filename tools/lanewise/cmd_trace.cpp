@@ -215,7 +215,7 @@ Json to_json(const Subject& subject, const Options& options, const StageDifferen
 }
 
 Exit trace(Context& context, const Options& options) {
-  if (auto fault = check_device(options.device)) return *fault;
+  if (auto fault = check_device(options.device, Computes::on_the_cpu)) return *fault;
   Subject subject;
   LW_ASSIGN(problem, parse_case(options.problem));
   subject.problem = problem;

@@ -12,8 +12,17 @@
 #include "options.h"
 
 namespace lanewise::program {
-const std::vector<DeviceEntry>& device_entries() {
-  static const std::vector<DeviceEntry> entries{{"cpu", true}, {"cuda", false}, {"vulkan", false}, {"metal", false}};
+std::vector<DeviceEntry> device_entries() {
+  std::vector<DeviceEntry> entries{{"cpu", ""}};
+  if (auto found = cuda::list_devices()) {
+    for (cuda::DeviceInfo& info : *found) {
+      entries.push_back({fmt::format("cuda:{}", info.ordinal), info.why_not, std::move(info)});
+    }
+  } else {
+    entries.push_back({"cuda", found.error().message});
+  }
+  entries.push_back({"vulkan", "not in this build"});
+  entries.push_back({"metal", "not in this build"});
   return entries;
 }
 
@@ -37,21 +46,30 @@ std::optional<Fault> check_isa() {
   return std::nullopt;
 }
 
-std::optional<Fault> check_device(const DeviceOptions& options) {
-  const auto& entries = device_entries();
-  const auto entry = std::ranges::find(entries, options.device, &DeviceEntry::name);
-  std::vector<std::string> built;
+std::optional<Fault> check_device(const DeviceOptions& options, Computes computes) {
+  if (options.device == "cpu") return check_isa();
+  const std::vector<DeviceEntry> entries = device_entries();
+  std::vector<std::string> usable;
   for (const DeviceEntry& each : entries) {
-    if (each.built) built.push_back(each.name);
+    if (each.why_not.empty()) usable.push_back(each.name);
   }
+  const auto ordinal = cuda::ordinal_of(options.device);
+  auto entry =
+      std::ranges::find(entries, ordinal ? fmt::format("cuda:{}", *ordinal) : options.device, &DeviceEntry::name);
+  if (ordinal && entry == entries.end()) entry = std::ranges::find(entries, "cuda", &DeviceEntry::name);
   if (entry == entries.end()) {
     return not_here(make_error(LW_ERROR_NOT_FOUND,
-                               fmt::format("there is no device '{}'; this build has: {}",
-                                           gguf::escape_for_terminal(options.device, 40), fmt::join(built, ", "))));
+                               fmt::format("there is no device '{}'; this machine and build have: {}",
+                                           gguf::escape_for_terminal(options.device, 40), fmt::join(usable, ", "))));
   }
-  if (!entry->built) {
-    return not_here(make_error(LW_ERROR_UNSUPPORTED, fmt::format("{} is not in this build, which has: {}", entry->name,
-                                                                 fmt::join(built, ", "))));
+  if (!entry->why_not.empty()) {
+    return not_here(
+        make_error(LW_ERROR_UNSUPPORTED, fmt::format("there is no device '{}': {}; this machine and build have: {}",
+                                                     options.device, entry->why_not, fmt::join(usable, ", "))));
+  }
+  if (computes == Computes::on_the_cpu) {
+    return not_here(
+        make_error(LW_ERROR_UNSUPPORTED, fmt::format("this command runs on the CPU alone, not on {}", entry->name)));
   }
   return check_isa();
 }

@@ -3,22 +3,28 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include "backends/cuda/cuda.h"
 #include "exit_codes.h"
 #include "kernels/kernel.h"
 
 namespace lanewise::program {
 
-/// A device of this build, or one that a build could have.
+/// A device of this machine, or a kind of device of which there is none.
 struct DeviceEntry {
-  std::string name;
-  bool built;
+  std::string name;     ///< "cpu", "cuda:0"; "cuda" where there is none
+  std::string why_not;  ///< empty: it can be used
+  std::optional<cuda::DeviceInfo> cuda{};
 };
-const std::vector<DeviceEntry>& device_entries();
+std::vector<DeviceEntry> device_entries();
+
+/// On what a command can compute.
+enum class Computes : std::uint8_t { on_any_device, on_the_cpu };
 
 struct DeviceOptions {
   std::string device = "cpu";
@@ -32,7 +38,7 @@ struct DeviceOptions {
 
 /// Nothing where the device and the instruction set asked for (LANEWISE_ISA) are here; a Fault that lists what is,
 /// otherwise.
-std::optional<Fault> check_device(const DeviceOptions& options);
+std::optional<Fault> check_device(const DeviceOptions& options, Computes computes = Computes::on_any_device);
 /// The same for the instruction set alone.
 std::optional<Fault> check_isa();
 /// The number of threads meant.

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,6 +39,9 @@ struct DeviceInfo {
 /// Every CUDA device of this machine, usable or not, or why there is none: no CUDA in this build, no driver, one too
 /// old, no device.
 Result<std::vector<DeviceInfo>> list_devices();
+/// N of the device name "cuda:N", 0 of "cuda"; nothing for any other name.
+std::optional<std::uint32_t> ordinal_of(std::string_view name);
+
 /// "75-real, 90": what this build holds code for, as CMake says it; empty in a build without CUDA.
 std::string_view built_for();
 /// Whether code for `architectures`, a list as built_for() gives it, runs on a device of this compute capability.
@@ -75,7 +79,8 @@ class Device {
 
   virtual Outcome make_image(const ImageTask& task, void* stream) = 0;
   virtual Outcome make_floats(const ImageTask& task, std::uint32_t index, void* stream) = 0;
-  virtual Outcome launch(Launcher launcher, const Launch& what, void* stream) = 0;
+  /// By a kernel of cuda_kernels(), for weights of `format`.
+  virtual Outcome launch(const KernelDesc& kernel, Format format, const Launch& what, void* stream) = 0;
   /// GGUF's bytes to the layout and back. All in device memory.
   virtual Outcome pack(Layout layout, const MatrixView& raw, std::uint8_t* out, void* stream) = 0;
   virtual Outcome unpack(Layout layout, const MatrixView& packed, std::uint8_t* out, void* stream) = 0;

@@ -232,7 +232,12 @@ class RuntimeDevice final : public Device {
     const Current current(driver_, context_);
     return started(launch_floats(task, index, stream), "converting x for float weights");
   }
-  Outcome launch(Launcher launcher, const Launch& what, void* stream) override {
+  Outcome launch(const KernelDesc& kernel, Format format, const Launch& what, void* stream) override {
+    const Launcher launcher = kernel.launch_on_cuda(format);
+    if (launcher == nullptr) {
+      return make_error(LW_ERROR_UNSUPPORTED, "this build has no unit of kernel '" + std::string(kernel.name) +
+                                                  "' for " + std::string(format_info(format).name));
+    }
     const Current current(driver_, context_);
     return started(launcher(what, stream), "starting a product");
   }

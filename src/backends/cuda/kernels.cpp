@@ -37,6 +37,19 @@ std::uint32_t capabilities(std::uint32_t major, std::uint32_t minor) {
   return found;
 }
 
+std::optional<std::uint32_t> ordinal_of(std::string_view name) {
+  constexpr std::string_view prefix = "cuda";
+  if (!name.starts_with(prefix)) return std::nullopt;
+  name.remove_prefix(prefix.size());
+  if (name.empty()) return 0;
+  if (!name.starts_with(':')) return std::nullopt;
+  name.remove_prefix(1);
+  std::uint32_t ordinal = 0;
+  const auto read = std::from_chars(name.data(), name.data() + name.size(), ordinal);
+  if (name.empty() || read.ec != std::errc{} || read.ptr != name.data() + name.size()) return std::nullopt;
+  return ordinal;
+}
+
 bool code_runs_on(std::string_view architectures, std::uint32_t major, std::uint32_t minor) {
   const std::uint32_t device = 10 * major + minor;
   while (!architectures.empty()) {

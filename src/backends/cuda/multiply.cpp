@@ -13,11 +13,6 @@ Outcome multiply(Device& device, const KernelDesc& kernel, std::span<const Opera
   }
   if (what.count == 0 || x.tokens() == 0) return Done{};
   const MatrixView& first = operands.front().w;
-  const Launcher launcher = kernel.launch_on_cuda(first.format);
-  if (launcher == nullptr) {
-    return make_error(LW_ERROR_UNSUPPORTED,
-                      "this build has no unit of kernel '" + kernel_name(kernel, first.info(), x.planes()) + "'");
-  }
   LW_TRY(x.prepare(first.info(), overlapped, stream));
   what.planes = plane_count(x.planes());
   what.cols = x.cols();
@@ -28,7 +23,7 @@ Outcome multiply(Device& device, const KernelDesc& kernel, std::span<const Opera
   for (std::uint64_t slice = 0; slice < x.slices(); ++slice) {
     what.x = x.slice(slice);
     what.tokens = x.slice_tokens(slice);
-    LW_TRY(device.launch(launcher, what, stream));
+    LW_TRY(device.launch(kernel, first.format, what, stream));
     for (std::uint32_t i = 0; i < what.count; ++i) {
       Target& target = what.targets[i];
       target.y =
