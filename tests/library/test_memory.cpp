@@ -113,8 +113,8 @@ TEST(Memory, RunningOutAnywhereIsAnError) {
       },
       3);
   // A thread that can't be had is no error: the device has fewer. So only the caller's own allocations are counted.
-  const lw_device_options options = {sizeof options, 1,       "cpu",  "cpu.gemv.q4_K.raw.x16.scalar",
-                                     yield_for,      nullptr, nullptr};
+  const lw_device_options options = {sizeof options, 1,       "cpu", "cpu.gemv.q4_K.raw.x16.scalar", yield_for, nullptr,
+                                     nullptr,        nullptr, 0};
   fail_at_each(
       "lw_device_open",
       [&](lw_error* error) {
