@@ -11,6 +11,7 @@
 #include "backends/cpu/cpu.h"
 #include "harness/compare.h"
 #include "harness/judge.h"
+#include "harness/on_cuda.h"
 #include "harness/rows.h"
 #include "layout/layout.h"
 
@@ -48,6 +49,8 @@ struct Matrix {
   BitCount weights{};
   bool sums_fit = true;
   MatrixView packed{};  // in the case's layout: `w` itself where that is raw
+  std::unique_ptr<MatrixOnCuda> on_cuda{};
+  std::optional<Error> decoding_failed{};  // on the device
 
   [[nodiscard]] std::uint64_t chunk() const { return std::max<std::uint64_t>(1, chunk_elements / w.cols); }
   [[nodiscard]] InputView input(std::uint64_t count) const { return {x.data(), problem.input, count, w.cols, w.cols}; }
@@ -84,8 +87,21 @@ void reference_rows(Matrix& m, const Activation* for_scalar, std::uint64_t begin
   if (m.options.check_weights) {
     std::vector<float> ours(m.w.cols);
     std::vector<float> theirs(m.w.cols);
+    std::vector<float> decoded;
+    if (m.on_cuda != nullptr) {
+      decoded.resize((end - begin) * m.w.cols);
+      if (auto done = m.on_cuda->dequantize(begin, end, decoded.data()); !done) {
+        const std::lock_guard lock(merging);
+        m.decoding_failed = std::move(done).error();
+        return;
+      }
+    }
     for (std::uint64_t row = begin; row < end; ++row) {
-      dequantize_row(m.w.format, m.w.row(row), m.w.cols, ours.data());
+      if (m.on_cuda != nullptr) {
+        std::copy_n(decoded.data() + (row - begin) * m.w.cols, m.w.cols, ours.data());
+      } else {
+        dequantize_row(m.w.format, m.w.row(row), m.w.cols, ours.data());
+      }
       oracle::dequantize_row(m.id, m.w.row(row), cols, theirs.data());
       compare_weights(row, ours, theirs, part);
     }
@@ -108,7 +124,7 @@ void float64_rows(Matrix& m, std::uint64_t begin, std::uint64_t end) {
 }
 
 // One window: the kernel over its rows, then the comparisons.
-Outcome run_window(const Matrix& m, const Plan& plan, RowWork& work, std::uint64_t tokens, Verdict& verdict) {
+Outcome run_window(Matrix& m, const Plan& plan, RowWork& work, std::uint64_t tokens, Verdict& verdict) {
   LW_ASSIGN(activation, Activation::create(m.problem.planes, tokens, m.w.cols));
   LW_TRY(activation->set(m.input(tokens)));
   compare_activation(*activation, m.activation, verdict.activation);
@@ -119,7 +135,15 @@ Outcome run_window(const Matrix& m, const Plan& plan, RowWork& work, std::uint64
   poison(y, tokens * stride);
 
   const bool is_scalar = plan.kernel->launch == &gemv_scalar && !m.options.replacement;
+  std::uint64_t damaged_there = 0;
+  if (m.on_cuda != nullptr && !m.options.replacement) {
+    LW_ASSIGN(found, m.on_cuda->multiply(*plan.kernel, m.input(tokens), *activation, y, tokens * stride));
+    damaged_there = found.damaged;
+    add(verdict.activation, found.image);
+  }
+  const bool by_rows = m.on_cuda == nullptr || m.options.replacement;
   const bool done = work.run(m.w.rows, m.chunk(), [&](std::uint64_t begin, std::uint64_t end) {
+    if (!by_rows) return;
     if (m.options.replacement) {
       m.options.replacement(m.w, *activation, y, begin, end);
     } else {
@@ -140,8 +164,8 @@ Outcome run_window(const Matrix& m, const Plan& plan, RowWork& work, std::uint64
   std::uint64_t counted_once = 0;
   compare(m.expected, verdict.outputs, verdict.unwritten);
   if (!is_scalar) compare(m.scalar, verdict.against_scalar, counted_once);
-  verdict.red_zone_bytes =
-      memory.damaged() + m.x.damaged() + damaged_gaps(y, tokens, m.w.rows) * dtype_bytes(m.problem.output);
+  verdict.red_zone_bytes = damaged_there + memory.damaged() + m.x.damaged() +
+                           damaged_gaps(y, tokens, m.w.rows) * dtype_bytes(m.problem.output);
   verdict.weights = m.weights;
   verdict.sums_fit = m.sums_fit;
 
@@ -191,7 +215,9 @@ Outcome run_windows(const MatrixView& w, const Case& problem, std::span<const st
     one.tokens = tokens[i];
     LW_TRY(check_case(one));
     const Problem asked{w.format, w.rows, w.cols, tokens[i], problem.planes, problem.layout};
-    LW_ASSIGN(plan, select(asked, "cpu", cpu_capabilities(), problem.kernel));
+    const bool on_cuda = options.cuda != nullptr;
+    LW_ASSIGN(plan, select(asked, on_cuda ? "cuda" : "cpu", on_cuda ? options.cuda->capabilities() : cpu_capabilities(),
+                           problem.kernel));
     one.kernel = plan.name;
     verdicts[i].problem = to_string(one);
     verdicts[i].kernel = plan.name;
@@ -214,7 +240,10 @@ Outcome run_windows(const MatrixView& w, const Case& problem, std::span<const st
 
   Fenced packed;
   m.packed = w;
-  if (problem.layout != Layout::raw) {
+  if (options.cuda != nullptr) {
+    LW_ASSIGN(loaded, MatrixOnCuda::load(options.cuda, w, problem.layout));
+    m.on_cuda = std::move(loaded);
+  } else if (problem.layout != Layout::raw) {
     LW_TRY(pack(m, packed));
   }
 
@@ -228,6 +257,7 @@ Outcome run_windows(const MatrixView& w, const Case& problem, std::span<const st
       work.run(w.rows, m.chunk(), references) &&
       work.run(m.sample.size(), few, [&](std::uint64_t begin, std::uint64_t end) { float64_rows(m, begin, end); });
   if (work.out_of_memory()) return out_of_memory(problem);
+  if (m.decoding_failed) return *m.decoding_failed;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (done && !work.cancelled()) {
       LW_TRY(run_window(m, plans[i], work, tokens[i], verdicts[i]));
@@ -236,7 +266,11 @@ Outcome run_windows(const MatrixView& w, const Case& problem, std::span<const st
     }
   }
   // One fingerprint for all windows: a change is every window's, as nothing tells whose it is.
-  const bool changed = fingerprint(bytes_of(w)) != w_before || fingerprint(x_bytes) != x_before;
+  bool changed = fingerprint(bytes_of(w)) != w_before || fingerprint(x_bytes) != x_before;
+  if (m.on_cuda != nullptr) {
+    LW_ASSIGN(unchanged, m.on_cuda->is_unchanged());
+    changed = changed || !unchanged;
+  }
   for (Verdict& verdict : verdicts) verdict.inputs_changed = changed;
   return Done{};
 }

@@ -5,12 +5,14 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "backends/cuda/cuda.h"
 #include "harness/case.h"
 #include "kernels/kernel.h"
 
@@ -64,8 +66,9 @@ struct Verdict {
 
   BitCount outputs;         ///< the kernel against the oracle
   BitCount against_scalar;  ///< the kernel against the scalar kernel; nothing compared where it is the scalar one
-  BitCount activation;      ///< q of every element and e of every super-block against the oracle's
-  BitCount weights;         ///< dequantize_row against the oracle's decoding, every element
+  BitCount
+      activation;    ///< q of every element and e of every super-block against the oracle's (on CUDA, the image's too)
+  BitCount weights;  ///< dequantize_row against the oracle's decoding, every element
   ErrorCount errors;
   std::uint64_t unwritten = 0;       ///< outputs that the kernel left alone
   std::uint64_t red_zone_bytes = 0;  ///< changed around y, between its tokens, or before W and x
@@ -99,6 +102,9 @@ struct VerifyOptions {
   /// spread evenly over it, the first and last among them, never fewer than 16.
   std::uint64_t float64_terms = std::uint64_t{1} << 22U;
   Launch replacement;  ///< empty: the kernel's own
+  /// Where kernels run and weights are decoded; null: the CPU. Its image of x is compared with the CPU's too, and so
+  /// are the bytes that its layout gives back.
+  std::shared_ptr<cuda::Device> cuda;
 };
 
 /// A synthetic case (`problem.tensor` is empty): W and x are made from its fill and seed.

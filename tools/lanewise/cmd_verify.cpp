@@ -22,7 +22,7 @@ struct Options {
   std::string tensor;
   std::vector<std::uint64_t> tokens{1, 2, 4, 8};
   std::vector<std::string> activations;
-  std::string layout = "raw";
+  std::string layout;  ///< empty: raw; on a CUDA device every layout that it has
   std::string fill = "gauss";
   std::uint64_t seed = 1;
   std::string json;
@@ -39,8 +39,9 @@ struct Plan {
   std::vector<Case> problems;
   std::vector<Format> formats;
   std::vector<Planes> planes;
-  Layout layout = Layout::raw;
+  std::vector<Layout> layouts;
   Fill fill = Fill::gauss;
+  std::shared_ptr<cuda::Device> cuda;  ///< null: the CPU
 };
 
 constexpr std::string_view problem_prefix = "gemv:";
@@ -97,8 +98,13 @@ Result<Plan> read_options(const Options& options) {
   plan.formats = formats;
   LW_ASSIGN(planes, parse_planes_list(options.activations));
   plan.planes = planes;
-  LW_ASSIGN(layout, parse_layout(options.layout));
-  plan.layout = layout;
+  if (const auto ordinal = cuda::ordinal_of(options.device.device)) {
+    LW_ASSIGN(opened, cuda::open_device(*ordinal));
+    plan.cuda = std::move(opened);
+  }
+  LW_ASSIGN(layout, parse_layout(options.layout.empty() ? "raw" : options.layout));
+  plan.layouts = {layout};
+  if (options.layout.empty() && plan.cuda != nullptr) plan.layouts.push_back(Layout::frag);
   auto fill = parse_fill(options.fill);
   if (!fill) return make_error(LW_ERROR_ARGUMENT, fill.error().message);
   plan.fill = *fill;
@@ -115,6 +121,7 @@ class Verifier {
         context_(context) {
     verify_.threads = thread_count(options.device);
     verify_.cancel = &stop_asked;
+    verify_.cuda = plan.cuda;
     verify_.progress = [this](std::uint64_t done, std::uint64_t total) {
       progress_.show(done, total, fmt::format("rows, {}", current_));
     };
@@ -169,15 +176,31 @@ class Verifier {
     (void)context_.out.flush();
   }
 
-  // Float formats are read raw in every layout; an error only where one was asked for by name.
-  Layout layout_for(Format format) {
-    if (has_layout(plan_.layout, format_info(format)) || !plan_.formats.empty()) return plan_.layout;
-    if (std::ranges::count(raw_, format) == 0) {
-      raw_.push_back(format);
-      report_.note(fmt::format("{} is read raw: layout {} holds codes alone", format_info(format).name,
-                               layout_name(plan_.layout)));
+  // The layouts that a format is verified in. Float formats are read raw in every layout; an error only where one was
+  // asked for by name.
+  std::vector<Layout> layouts_for(Format format) {
+    const FormatInfo& info = format_info(format);
+    std::vector<Layout> list;
+    for (const Layout layout : plan_.layouts) {
+      if (options_.layout.empty()) {
+        if (plan_.cuda == nullptr || (has_layout(layout, info) && has_kernel(format, layout))) list.push_back(layout);
+        continue;
+      }
+      if (has_layout(layout, info) || !plan_.formats.empty()) return {layout};
+      if (std::ranges::count(raw_, format) == 0) {
+        raw_.push_back(format);
+        report_.note(fmt::format("{} is read raw: layout {} holds codes alone", info.name, layout_name(layout)));
+      }
+      return {Layout::raw};
     }
-    return Layout::raw;
+    if (list.empty()) list.push_back(Layout::raw);  // the error says what is missing
+    return list;
+  }
+  // Of a CUDA device: whether the layout can be made here, and has the kernel asked for, if one is.
+  bool has_kernel(Format format, Layout layout) const {
+    const Problem problem{format, 1, 256, 1, Planes::x16, layout};
+    return cuda::has_layout_units(layout, format) &&
+           find_kernel(problem, "cuda", plan_.cuda->capabilities(), options_.device.kernel) != nullptr;
   }
   // Chance can make most outputs of a small case zero, whatever the seed is chosen for: such a case is drawn again.
   Verdict draw(Case problem) {
@@ -192,15 +215,17 @@ class Verifier {
   void matrix(const std::string& name, const MatrixView& view) {
     current_ = name;
     const std::string format(view.info().name);
-    for (const Planes planes : plan_.planes.empty() ? std::vector{Planes::x16} : plan_.planes) {
-      Case problem;
-      problem.planes = planes;
-      problem.layout = layout_for(view.format);
-      problem.kernel = options_.device.kernel;
-      problem.fill = plan_.fill;
-      problem.seed = options_.seed;
-      problem.tensor = name;
-      add(format, verify_windows(view, problem, options_.tokens, verify_));
+    for (const Layout layout : layouts_for(view.format)) {
+      for (const Planes planes : plan_.planes.empty() ? std::vector{Planes::x16} : plan_.planes) {
+        Case problem;
+        problem.planes = planes;
+        problem.layout = layout;
+        problem.kernel = options_.device.kernel;
+        problem.fill = plan_.fill;
+        problem.seed = options_.seed;
+        problem.tensor = name;
+        add(format, verify_windows(view, problem, options_.tokens, verify_));
+      }
     }
     if (!stop_asked) row(name, format);
   }
@@ -221,12 +246,15 @@ class Verifier {
     }
     for (const Format format : wanted) {
       const std::string name(format_info(format).name);
-      for (Case& problem :
-           standard_cases({format}, options_.tokens, plan_.planes.empty() ? all : plan_.planes, options_.seed)) {
-        current_ = name;
-        problem.layout = layout_for(format);
-        problem.kernel = options_.device.kernel;
-        add(name, {draw(problem)});
+      for (const Layout layout : layouts_for(format)) {
+        for (Case& problem :
+             standard_cases({format}, options_.tokens, plan_.planes.empty() ? all : plan_.planes, options_.seed)) {
+          current_ = name;
+          problem.layout = layout;
+          problem.kernel = options_.device.kernel;
+          add(name, {draw(problem)});
+          if (!go_on()) break;
+        }
         if (!go_on()) break;
       }
       if (!stop_asked) row("synthetic", name);
@@ -313,7 +341,9 @@ Job setup(CLI::App& app) {
   auto* seed =
       declare_number(app, "--seed", &options->seed, 0, UINT64_MAX, "Seed of everything that is synthetic (default: 1)");
   auto* layout =
-      app.add_option("--layout", options->layout, "Where the bits of W lie: raw (default) or rows16")->type_name("L");
+      app.add_option("--layout", options->layout,
+                     "Where the bits of W lie: raw (default), rows16, frag; on a CUDA device each that it has")
+          ->type_name("L");
   options->said_by_problems = {format, tensor, tokens, planes, fill, seed, layout};
   options->of_models = {tensor, fill};
   options->device.declare_device(app);

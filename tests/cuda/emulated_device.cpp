@@ -1,0 +1,72 @@
+#include "cuda/emulated_device.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "arithmetic/canonical.h"
+#include "backends/cuda/activation.cuh"
+
+namespace lanewise::test {
+
+Outcome EmulatedDevice::make_image(const cuda::ImageTask& task, void*) {
+  EXPECT_TRUE(owns(task.x) && owns(task.image));
+  ++images;
+  const auto grid = static_cast<std::uint32_t>(cuda::image_grid(task.tokens));
+  cuda::emulator::launch(grid, 1, cuda::image_threads(task.blocks), sizeof(std::uint32_t), [&] {
+    if (task.planes == 1) cuda::image_kernel<1>(task);
+    if (task.planes == 2) cuda::image_kernel<2>(task);
+    if (task.planes == 3) cuda::image_kernel<3>(task);
+  });
+  return Done{};
+}
+
+Outcome EmulatedDevice::make_floats(const cuda::ImageTask& task, std::uint32_t index, void*) {
+  floats.push_back(index);
+  const auto grid = static_cast<std::uint32_t>(cuda::image_grid(task.tokens));
+  cuda::emulator::launch(grid, 1, cuda::image_threads(task.blocks), 0, [&] { cuda::floats_kernel(task, index); });
+  return Done{};
+}
+
+Outcome EmulatedDevice::launch(const KernelDesc& kernel, Format format, const cuda::Launch& what, void* stream) {
+  launches.push_back({std::string(kernel.name), format, what, stream});
+  EXPECT_GE(what.count, 1u);
+  EXPECT_LE(what.count, cuda::most_targets);
+  EXPECT_GE(what.tokens, 1u);
+  EXPECT_LE(what.tokens, cuda::image_slice);
+  EXPECT_TRUE(owns(what.x));
+  const std::uint32_t slots = cuda::image_slots(what.tokens);
+  const cuda::ImageOffsets at(slots, what.planes, what.blocks);
+  const std::uint64_t padded = std::uint64_t{what.blocks} * super_block;
+  // x as the image has it; what it is made of again is what the image holds.
+  LW_ASSIGN(activation, Activation::create(static_cast<Planes>(what.planes), what.tokens, what.cols));
+  LW_TRY(activation->set({what.x + at.x, Dtype::f32, what.tokens, what.cols, padded}));
+  const FormatInfo& info = format_info(format);
+  if (info.is_float()) {
+    const Image image = format == Format::F16 ? Image::xq_f16 : format == Format::BF16 ? Image::xq_bf16 : Image::xq_f32;
+    const std::uint64_t index = format == Format::F16 ? 0 : format == Format::BF16 ? 1 : 2;
+    for (std::uint32_t t = 0; t < what.tokens; ++t) {
+      const std::uint8_t* const xq = what.x + at.xq + (index * slots + t) * padded * sizeof(float);
+      EXPECT_EQ(std::memcmp(xq, activation->floats(image, t).values, padded * sizeof(float)), 0) << "xq isn't made";
+    }
+  }
+  for (std::uint32_t i = 0; i < what.count; ++i) {
+    const cuda::Target& target = what.targets[i];
+    EXPECT_TRUE(owns(target.w) && owns(target.y));
+    const OutputView y{target.y, static_cast<Dtype>(what.dtype), target.y_stride};
+    gemv_scalar({format, target.rows, what.cols, target.w}, *activation, y, 0, target.rows);
+    for (std::uint32_t t = 0; t < what.tokens; ++t) {
+      std::uint32_t poisoned = 0;
+      std::memcpy(&poisoned, what.x + at.poisoned + t * 4, 4);
+      if (poisoned == 0) continue;
+      for (std::uint64_t row = 0; row < target.rows; ++row) {
+        store_output(y, t, row, std::bit_cast<float>(canonical_nan));
+      }
+    }
+  }
+  if (after_launch) after_launch(what);
+  return Done{};
+}
+
+}  // namespace lanewise::test

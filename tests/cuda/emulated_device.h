@@ -1,0 +1,94 @@
+// A CUDA device for the host's half of the backend, where there is none: its memory is the host's, x is converted by
+// the device's own kernels over the emulator, products are the scalar kernel's on what the image holds. It holds its
+// callers to the rules of backends/cuda/cuda.h, and tests may plant faults in it.
+#pragma once
+
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "arithmetic/scalar.h"
+#include "backends/cuda/cuda.h"
+
+namespace lanewise::test {
+
+class EmulatedDevice final : public cuda::Device {
+ public:
+  /// What a launch was told, and where.
+  struct Launched {
+    std::string kernel;
+    Format format;
+    cuda::Launch what;
+    void* stream;
+  };
+
+  EmulatedDevice() {
+    info_.name = "emulated";
+    info_.major = 9;
+    info_.multiprocessors = 4;
+  }
+  [[nodiscard]] const cuda::DeviceInfo& info() const override { return info_; }
+
+  Result<std::uint8_t*> allocate(std::uint64_t bytes) override {
+    if (bytes == 0 || allocations_left == 0) return make_error(LW_ERROR_MEMORY, "the emulated device is full");
+    --allocations_left;
+    auto* const memory = static_cast<std::uint8_t*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+    std::memset(memory, 0x5A, bytes);
+    held[memory] = bytes;
+    return memory;
+  }
+  void release(std::uint8_t* memory) noexcept override {
+    held.erase(memory);
+    std::free(memory);
+  }
+  Outcome copy(void* to, const void* from, std::uint64_t bytes) override {
+    if (bytes != 0) std::memcpy(to, from, bytes);
+    return Done{};
+  }
+  Outcome fill(void* to, std::uint8_t byte, std::uint64_t bytes) override {
+    if (bytes != 0) std::memset(to, byte, bytes);
+    return Done{};
+  }
+  Outcome check_memory(const void* memory, std::string_view what) override {
+    if (owns(memory)) return Done{};
+    return make_error(LW_ERROR_ARGUMENT, std::string(what) + " is host memory");
+  }
+  Outcome wait(void*) override { return failure ? Outcome(*failure) : Outcome(Done{}); }
+  Result<std::uint64_t> capture_of(void*) override { return capture; }
+
+  Outcome make_image(const cuda::ImageTask& task, void* stream) override;
+  Outcome make_floats(const cuda::ImageTask& task, std::uint32_t index, void* stream) override;
+  Outcome launch(const KernelDesc& kernel, Format format, const cuda::Launch& what, void* stream) override;
+  Outcome pack(Layout, const MatrixView&, std::uint8_t*, void*) override { return no_layout(); }
+  Outcome unpack(Layout, const MatrixView&, std::uint8_t*, void*) override { return no_layout(); }
+  Outcome dequantize(Format format, const std::uint8_t* w, std::uint64_t elements, float* out, void*) override {
+    dequantize_row(format, w, elements, out);
+    return Done{};
+  }
+
+  [[nodiscard]] bool owns(const void* memory) const {
+    const auto* const byte = static_cast<const std::uint8_t*>(memory);
+    auto next = held.upper_bound(const_cast<std::uint8_t*>(byte));
+    if (next == held.begin()) return false;
+    --next;
+    return byte < next->first + next->second;
+  }
+
+  std::map<std::uint8_t*, std::uint64_t> held;
+  std::uint64_t allocations_left = ~std::uint64_t{0};
+  std::uint64_t capture = 0;
+  std::optional<Error> failure;
+  std::vector<Launched> launches;
+  std::uint64_t images = 0;
+  std::vector<std::uint32_t> floats;  ///< the indices made
+  std::function<void(const cuda::Launch& what)> after_launch;
+
+ private:
+  static Error no_layout() { return make_error(LW_ERROR_UNSUPPORTED, "the emulated device reads GGUF's bytes alone"); }
+  cuda::DeviceInfo info_;
+};
+
+}  // namespace lanewise::test

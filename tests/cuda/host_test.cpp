@@ -1,0 +1,353 @@
+// The host's half of the CUDA backend, from the C interface down to what a launch is told, on an emulated device: the
+// bits are the CPU's, nothing is written elsewhere, nothing is allocated by a product, and the harness sees what is
+// wrong.
+#include <gtest/gtest.h>
+#include <lanewise/lanewise.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <random>
+
+#include "cuda/emulated_device.h"
+#include "harness/verify.h"
+#include "library/handles.h"
+
+namespace lanewise::test {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+Bytes random_weights(const FormatInfo& info, std::uint64_t rows, std::uint64_t cols, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  Bytes bytes(rows * row_bytes(info, cols));
+  // No infinite scales.
+  for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random() & 0x3Fu);
+  return bytes;
+}
+
+std::vector<float> random_x(std::uint64_t elements, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> gauss;
+  std::vector<float> x(elements);
+  for (float& value : x) value = gauss(random);
+  return x;
+}
+
+class CudaHost : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(lw_device_open(nullptr, &cpu_, nullptr), LW_OK);
+    auto* made = new lw_device;
+    made->id = 1'000'000;
+    made->backend = "cuda";
+    made->name = "cuda:0";
+    made->description = "emulated";
+    made->capabilities = emulated_->capabilities();
+    made->cuda = emulated_;
+    made->stream = &stream_;
+    gpu_ = made;
+  }
+  void TearDown() override {
+    lw_device_close(gpu_);
+    lw_device_close(cpu_);
+    EXPECT_TRUE(emulated_->held.empty()) << "device memory is left";
+  }
+
+  // Device memory with these bytes in it.
+  template <class T>
+  cuda::Memory upload(const std::vector<T>& values) {
+    auto memory = cuda::Memory::allocate(emulated_, values.size() * sizeof(T));
+    EXPECT_TRUE(memory.ok());
+    std::memcpy(memory->data(), values.data(), values.size() * sizeof(T));
+    return std::move(memory).value();
+  }
+
+  std::shared_ptr<EmulatedDevice> emulated_ = std::make_shared<EmulatedDevice>();
+  int stream_ = 0;
+  lw_device* cpu_ = nullptr;
+  lw_device* gpu_ = nullptr;
+};
+
+struct Handles {
+  std::vector<lw_matrix*> matrices;
+  lw_activation* x = nullptr;
+  ~Handles() {
+    for (lw_matrix* matrix : matrices) lw_matrix_free(matrix);
+    lw_activation_free(x);
+  }
+};
+
+TEST_F(CudaHost, GivesTheBitsOfTheCpu) {
+  std::uint32_t seed = 1;
+  for (const FormatInfo& info : formats()) {
+    const std::uint64_t cols = info.block_elements == 256 ? 768 : 768 + info.block_elements;
+    for (const std::uint64_t tokens : {1u, 3u, 8u, 9u, 20u}) {
+      const std::uint64_t rows = 5 + seed % 3;
+      const std::uint64_t stride = rows + seed % 2 * 3;
+      const auto planes = static_cast<lw_planes>(1 + seed % 3);
+      const auto dtype = static_cast<lw_dtype>(seed % 2 == 0 ? LW_DTYPE_F32 : 1 + seed / 2 % 2);
+      const std::uint64_t element = dtype == LW_DTYPE_F32 ? 4 : 2;
+      const Bytes w = random_weights(info, rows, cols, seed);
+      std::vector<float> x = random_x(tokens * cols, seed);
+      if (seed % 4 == 0) x[cols / 2] = std::numeric_limits<float>::infinity();
+      Bytes expected(tokens * stride * element, 0xEE);
+      Bytes got = expected;
+      const cuda::Memory x_there = upload(x);
+      const cuda::Memory y_there = upload(got);
+      for (lw_device* device : {cpu_, gpu_}) {
+        const bool here = device == cpu_;
+        Handles made;
+        made.matrices.resize(1);
+        lw_error error = LW_ERROR_INIT;
+        ASSERT_EQ(lw_matrix_from_bytes(device, static_cast<lw_format>(info.id), rows, cols, w.data(), w.size(),
+                                       made.matrices.data(), &error),
+                  LW_OK)
+            << error.message;
+        ASSERT_EQ(lw_activation_create(device, planes, 20, cols, &made.x, &error), LW_OK) << error.message;
+        ASSERT_EQ(lw_activation_set(made.x, LW_DTYPE_F32, here ? x.data() : reinterpret_cast<float*>(x_there.data()),
+                                    tokens, 0, &error),
+                  LW_OK)
+            << error.message;
+        const std::size_t held = emulated_->held.size();
+        emulated_->allocations_left = here ? ~std::uint64_t{0} : 0;
+        ASSERT_EQ(
+            lw_gemv(device, made.matrices[0], made.x, {here ? expected.data() : y_there.data(), dtype, stride}, &error),
+            LW_OK)
+            << error.message;
+        emulated_->allocations_left = ~std::uint64_t{0};
+        EXPECT_EQ(emulated_->held.size(), held);
+        if (here) continue;
+        EXPECT_EQ(emulated_->launches.back().stream, &stream_);
+        EXPECT_EQ(emulated_->launches.size(), (tokens + 7) / 8);
+        char text[256];
+        ASSERT_EQ(lw_gemv_explain(device, made.matrices[0], made.x, text, sizeof text, &error), LW_OK);
+        EXPECT_TRUE(std::string(text).starts_with("cuda.gemv." + std::string(info.name) + ".raw.")) << text;
+      }
+      std::memcpy(got.data(), y_there.data(), got.size());
+      EXPECT_EQ(got, expected) << info.name << ", " << tokens << " tokens";
+      emulated_->launches.clear();
+      ++seed;
+    }
+  }
+}
+
+TEST_F(CudaHost, AGroupIsALaunchAFormatAndEight) {
+  constexpr std::uint64_t cols = 512;
+  constexpr std::uint64_t tokens = 3;
+  // 11 of q4_K, among them two of q6_K, one empty matrix and one output of fp16.
+  std::vector<Format> kinds(11, Format::Q4_K);
+  kinds.insert(kinds.begin() + 2, Format::Q6_K);
+  kinds.insert(kinds.begin() + 9, Format::Q6_K);
+  const std::vector<float> x = random_x(tokens * cols, 5);
+  const cuda::Memory x_there = upload(x);
+  std::vector<Bytes> weights;
+  std::vector<std::uint64_t> rows;
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    rows.push_back(i == 4 ? 0 : 3 + i);
+    weights.push_back(random_weights(format_info(kinds[i]), rows[i], cols, static_cast<std::uint32_t>(i)));
+  }
+  std::vector<Bytes> results[2];
+  for (lw_device* device : {cpu_, gpu_}) {
+    const bool here = device == cpu_;
+    Handles made;
+    made.matrices.resize(kinds.size());
+    lw_error error = LW_ERROR_INIT;
+    std::vector<Bytes> host;
+    std::vector<cuda::Memory> there;
+    std::vector<lw_output> ys;
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      ASSERT_EQ(lw_matrix_from_bytes(device, static_cast<lw_format>(format_info(kinds[i]).id), rows[i], cols,
+                                     weights[i].data(), weights[i].size(), &made.matrices[i], &error),
+                LW_OK)
+          << error.message;
+      const lw_dtype dtype = i == 7 ? LW_DTYPE_F16 : LW_DTYPE_F32;
+      host.emplace_back(tokens * (rows[i] + 2) * (i == 7 ? 2 : 4), 0xEE);
+      there.push_back(upload(host.back()));
+      ys.push_back({here ? host.back().data() : there.back().data(), dtype, rows[i] + 2});
+    }
+    ASSERT_EQ(lw_activation_create(device, LW_X16, tokens, cols, &made.x, &error), LW_OK);
+    ASSERT_EQ(lw_activation_set(made.x, LW_DTYPE_F32, here ? x.data() : reinterpret_cast<float*>(x_there.data()),
+                                tokens, 0, &error),
+              LW_OK);
+    ASSERT_EQ(lw_gemv_group(device, kinds.size(), made.matrices.data(), made.x, ys.data(), &error), LW_OK)
+        << error.message;
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      if (!here) std::memcpy(host[i].data(), there[i].data(), host[i].size());
+    }
+    results[here ? 0 : 1] = host;
+  }
+  EXPECT_EQ(results[0], results[1]);
+  std::vector<std::pair<Format, std::uint32_t>> told;
+  for (const auto& launched : emulated_->launches) told.emplace_back(launched.format, launched.what.count);
+  // Ten of q4_K with fp32 outputs, the empty one of which is no target; then q6_K; then the one of fp16.
+  EXPECT_EQ(told, (std::vector<std::pair<Format, std::uint32_t>>{
+                      {Format::Q4_K, 7}, {Format::Q4_K, 2}, {Format::Q6_K, 2}, {Format::Q4_K, 1}}));
+}
+
+TEST_F(CudaHost, FloatImagesAreMadeOnceWhereThatCanBeKnown) {
+  constexpr std::uint64_t cols = 256;
+  const std::vector<float> x = random_x(cols, 5);
+  const cuda::Memory x_there = upload(x);
+  const auto made = cuda::Image::create(emulated_, Planes::x16, 1, cols);
+  ASSERT_TRUE(made.ok());
+  cuda::Image& image = **made;
+  const InputView input{x_there.data(), Dtype::f32, 1, cols, cols};
+  int a = 0;
+  int b = 0;
+  const auto prepare = [&](Format format, void* stream) {
+    ASSERT_TRUE(image.prepare(format_info(format), false, stream).ok());
+  };
+  const auto expect_made = [&](std::vector<std::uint32_t> wanted) {
+    EXPECT_EQ(emulated_->floats, wanted);
+    emulated_->floats.clear();
+  };
+  ASSERT_TRUE(image.set(input, false, &a).ok());
+  prepare(Format::Q4_K, &a);
+  expect_made({});
+  prepare(Format::F16, &a);
+  prepare(Format::F16, &a);
+  prepare(Format::F32, &a);
+  prepare(Format::BF16, &a);
+  prepare(Format::F32, &a);
+  expect_made({0, 2, 1});
+  // Another stream, and a capture, can't know what the first has done by then.
+  prepare(Format::F16, &b);
+  prepare(Format::F16, &b);
+  emulated_->capture = 7;
+  prepare(Format::F16, &a);
+  expect_made({0, 0, 0});
+  // Set in a capture: known in it, and not after it.
+  ASSERT_TRUE(image.set(input, false, &a).ok());
+  prepare(Format::F16, &a);
+  prepare(Format::F16, &a);
+  expect_made({0});
+  emulated_->capture = 0;
+  prepare(Format::F16, &a);
+  prepare(Format::F16, &a);
+  expect_made({0, 0});
+  ASSERT_TRUE(image.set(input, false, &a).ok());
+  prepare(Format::F16, &a);
+  expect_made({0});
+}
+
+TEST_F(CudaHost, Refuses) {
+  constexpr std::uint64_t cols = 256;
+  lw_error error = LW_ERROR_INIT;
+  Handles made;
+  made.matrices.resize(1);
+  const FormatInfo& info = format_info(Format::Q4_K);
+  const Bytes w = random_weights(info, 4, cols, 1);
+  ASSERT_EQ(lw_matrix_from_bytes(gpu_, LW_Q4_K, 4, cols, w.data(), w.size(), made.matrices.data(), &error), LW_OK);
+  std::uint64_t needed = 0;
+  ASSERT_EQ(lw_activation_workspace(gpu_, LW_X16, 2, cols, &needed, &error), LW_OK);
+  // Workspaces: in host memory, not aligned, too small.
+  alignas(256) static std::uint8_t host[65536];
+  ASSERT_LE(needed, sizeof host);
+  const cuda::Memory there = upload(Bytes(needed + 256));
+  const auto create_in = [&](void* memory, std::uint64_t bytes, const char* says) {
+    EXPECT_EQ(lw_activation_create_in(gpu_, LW_X16, 2, cols, memory, bytes, &made.x, &error), LW_ERROR_ARGUMENT);
+    EXPECT_NE(std::string(error.message).find(says), std::string::npos) << error.message;
+  };
+  create_in(host, needed, "host memory");
+  create_in(there.data() + 64, needed, "aligned");
+  create_in(there.data(), needed - 1, "bytes");
+  create_in(nullptr, needed, "null");
+  ASSERT_EQ(lw_activation_create_in(gpu_, LW_X16, 2, cols, there.data(), needed, &made.x, &error), LW_OK);
+  const cuda::Memory x = upload(random_x(2 * cols, 3));
+  // x and y in the workspace, y in the weights.
+  EXPECT_EQ(lw_activation_set(made.x, LW_DTYPE_F32, there.data(), 1, 0, &error), LW_ERROR_ARGUMENT);
+  ASSERT_EQ(lw_activation_set(made.x, LW_DTYPE_F32, x.data(), 2, 0, &error), LW_OK) << error.message;
+  EXPECT_EQ(lw_activation_set(made.x, LW_DTYPE_F32, x.data(), 3, 0, &error), LW_ERROR_ARGUMENT);
+  EXPECT_EQ(lw_gemv(gpu_, made.matrices[0], made.x, {there.data(), LW_DTYPE_F32, 0}, &error), LW_ERROR_ARGUMENT);
+  const auto* const weights = made.matrices[0]->view.data;
+  EXPECT_EQ(lw_gemv(gpu_, made.matrices[0], made.x, {const_cast<std::uint8_t*>(weights), LW_DTYPE_F32, 0}, &error),
+            LW_ERROR_ARGUMENT);
+  EXPECT_TRUE(emulated_->launches.empty());
+  const cuda::Memory y = upload(Bytes(64));
+  const lw_output out{y.data(), LW_DTYPE_F32, 0};
+  EXPECT_EQ(lw_gemv_part(gpu_, made.matrices[0], made.x, out, 0, 2, &error), LW_ERROR_UNSUPPORTED);
+  EXPECT_NE(std::string(error.message).find("whole products"), std::string::npos) << error.message;
+  EXPECT_EQ(lw_gemv(cpu_, made.matrices[0], made.x, out, &error), LW_ERROR_ARGUMENT);
+  // A device without room.
+  emulated_->allocations_left = 0;
+  lw_matrix* none = nullptr;
+  EXPECT_EQ(lw_matrix_from_bytes(gpu_, LW_Q4_K, 4, cols, w.data(), w.size(), &none, &error), LW_ERROR_MEMORY);
+  EXPECT_EQ(none, nullptr);
+  emulated_->allocations_left = ~std::uint64_t{0};
+  // A failure of the device reaches whoever waits.
+  emulated_->failure = make_error(LW_ERROR_DEVICE, "lost");
+  EXPECT_EQ(lw_device_wait(gpu_, &error), LW_ERROR_DEVICE);
+  EXPECT_EQ(lw_device_wait(cpu_, &error), LW_OK);
+}
+
+TEST_F(CudaHost, HandlesOnStreamsShareMatrices) {
+  constexpr std::uint64_t cols = 256;
+  lw_error error = LW_ERROR_INIT;
+  int other_stream = 0;
+  lw_device* other = nullptr;
+  EXPECT_EQ(lw_device_on_stream(cpu_, &other_stream, &other, &error), LW_ERROR_UNSUPPORTED);
+  ASSERT_EQ(lw_device_on_stream(gpu_, &other_stream, &other, &error), LW_OK);
+  {
+    Handles made;
+    made.matrices.resize(1);
+    const Bytes w = random_weights(format_info(Format::Q8_0), 4, cols, 1);
+    ASSERT_EQ(lw_matrix_from_bytes(gpu_, LW_Q8_0, 4, cols, w.data(), w.size(), made.matrices.data(), &error), LW_OK);
+    ASSERT_EQ(lw_activation_create(other, LW_X16, 1, cols, &made.x, &error), LW_OK);
+    const cuda::Memory x = upload(random_x(cols, 3));
+    const cuda::Memory y = upload(Bytes(64));
+    ASSERT_EQ(lw_activation_set(made.x, LW_DTYPE_F32, x.data(), 1, 0, &error), LW_OK);
+    ASSERT_EQ(lw_gemv(other, made.matrices[0], made.x, {y.data(), LW_DTYPE_F32, 0}, &error), LW_OK) << error.message;
+    ASSERT_EQ(lw_gemv(gpu_, made.matrices[0], made.x, {y.data(), LW_DTYPE_F32, 0}, &error), LW_OK) << error.message;
+    ASSERT_EQ(emulated_->launches.size(), 2u);
+    EXPECT_EQ(emulated_->launches[0].stream, &other_stream);
+    EXPECT_EQ(emulated_->launches[1].stream, &stream_);
+  }
+  lw_device_close(other);
+}
+
+// The harness on the device: it passes what is right, and sees what isn't.
+class CudaVerify : public CudaHost {
+ protected:
+  Verdict verify(const char* problem) {
+    VerifyOptions options;
+    options.cuda = emulated_;
+    const auto parsed = parse_case(problem);
+    EXPECT_TRUE(parsed.ok()) << problem;
+    return verify_case(*parsed, options);
+  }
+};
+
+TEST_F(CudaVerify, PassesWhatIsRight) {
+  for (const char* problem :
+       {"gemv:q4_K:768x9:tokens=11:fill=gauss:seed=3", "gemv:q6_K:512x5:tokens=4:act=x24:fill=raw",
+        "gemv:f16:288x7:tokens=2:act=x8:fill=wide", "gemv:mxfp4:288x7:tokens=8:x=bf16:y=f16"}) {
+    const Verdict verdict = verify(problem);
+    EXPECT_TRUE(verdict.passed()) << to_string(verdict);
+    EXPECT_TRUE(verdict.kernel.starts_with("cuda.gemv.")) << verdict.kernel;
+    EXPECT_GT(verdict.outputs.compared, 0u);
+    EXPECT_GT(verdict.weights.compared, 0u);
+  }
+}
+
+TEST_F(CudaVerify, SeesWhatIsWrong) {
+  const char* const problem = "gemv:q4_K:512x9:tokens=3:seed=5";
+  const auto failure = [&](std::function<void(const cuda::Launch&)> fault) {
+    emulated_->after_launch = std::move(fault);
+    const Verdict verdict = verify(problem);
+    EXPECT_EQ(verdict.kind(), VerdictKind::failed) << to_string(verdict);
+    return verdict;
+  };
+  const auto y = [](const cuda::Launch& what) { return static_cast<float*>(what.targets[0].y); };
+  EXPECT_EQ(failure([&](const cuda::Launch& what) { y(what)[4] += 1; }).outputs.differing, 1u);
+  EXPECT_EQ(failure([&](const cuda::Launch& what) { y(what)[-1] = 0; }).red_zone_bytes, 4u);
+  EXPECT_EQ(failure([&](const cuda::Launch& what) { y(what)[9] = 0; }).red_zone_bytes, 4u);       // between tokens
+  EXPECT_EQ(failure([&](const cuda::Launch& what) { y(what)[3 * 12] = 0; }).red_zone_bytes, 4u);  // behind the last
+  EXPECT_TRUE(
+      failure([](const cuda::Launch& what) { const_cast<std::uint8_t*>(what.targets[0].w)[7] ^= 1; }).inputs_changed);
+  EXPECT_EQ(failure([](const cuda::Launch& what) { const_cast<std::uint8_t*>(what.x)[5] ^= 1; }).activation.differing,
+            1u);
+}
+
+}  // namespace
+}  // namespace lanewise::test
