@@ -349,5 +349,80 @@ TEST_F(CudaVerify, SeesWhatIsWrong) {
             1u);
 }
 
+TEST(CudaNames, AreTheOrdinals) {
+  EXPECT_EQ(cuda::ordinal_of("cuda"), 0u);
+  EXPECT_EQ(cuda::ordinal_of("cuda:0"), 0u);
+  EXPECT_EQ(cuda::ordinal_of("cuda:12"), 12u);
+  for (const char* name :
+       {"", "cpu", "cuda:", "cuda:x", "cuda:1x", "cuda:-1", "cuda: 1", "cuda1", "CUDA", "cuda:4294967296"}) {
+    EXPECT_EQ(cuda::ordinal_of(name), std::nullopt) << name;
+  }
+}
+
+TEST(CudaNames, TellWhatCodeRunsWhere) {
+  struct Case {
+    const char* built;
+    std::uint32_t major, minor;
+    bool runs;
+  };
+  for (const Case& each :
+       {Case{"90-real", 9, 0, true}, Case{"90-real", 8, 0, false}, Case{"90-real", 10, 0, false},
+        Case{"80-real", 8, 6, true}, Case{"86-real", 8, 0, false}, Case{"90", 10, 0, true},
+        Case{"90-virtual", 12, 0, true}, Case{"90-virtual", 8, 9, false}, Case{"90a-real", 9, 0, true},
+        Case{"90a", 10, 0, false}, Case{"75-real, 90", 8, 0, false}, Case{"75-real, 90", 7, 5, true},
+        Case{"75-real;80-real", 8, 9, true}, Case{"native", 9, 0, true}, Case{"", 9, 0, false}}) {
+    EXPECT_EQ(cuda::code_runs_on(each.built, each.major, each.minor), each.runs)
+        << each.built << " on " << each.major << "." << each.minor;
+  }
+}
+
+// On any machine: what a CUDA device would run.
+TEST(CudaSelect, EveryFormatHasAKernelReadingItsOwnBytes) {
+  for (const FormatInfo& info : formats()) {
+    for (const Planes planes : {Planes::x8, Planes::x16, Planes::x24}) {
+      const Problem problem{info.format, 64, 512, 1, planes, Layout::raw};
+      EXPECT_TRUE(select(problem, "cuda", cuda::capabilities(7, 5)).ok()) << info.name;
+      EXPECT_EQ(find_kernel(problem, "cuda", cuda::capabilities(7, 0)), nullptr) << info.name;
+      EXPECT_EQ(find_kernel(problem, "cpu", CAP_NONE)->launch_on_cuda, nullptr);
+    }
+    const Problem packed{info.format, 64, 512, 1, Planes::x16, Layout::rows16};
+    EXPECT_EQ(find_kernel(packed, "cuda", ~0u), nullptr) << info.name;
+  }
+  const KernelDesc* kernel = find_kernel({Format::Q4_K, 64, 512, 1, Planes::x16, Layout::raw}, "cuda", ~0u);
+  ASSERT_NE(kernel, nullptr);
+  EXPECT_TRUE(kernel_name(*kernel, format_info(Format::Q4_K), Planes::x16).starts_with("cuda.gemv.q4_K.raw.x16."));
+}
+
+// Where there is no device, opening one says so; and what is of CUDA is refused by the CPU.
+TEST(CudaOpen, SaysWhyNot) {
+  lw_device_options options = LW_DEVICE_OPTIONS_INIT;
+  lw_error error = LW_ERROR_INIT;
+  lw_device* device = nullptr;
+  const auto found = cuda::list_devices();
+  for (const char* name : {"cuda", "cuda:0", "cuda:1000"}) {
+    options.name = name;
+    if (found && std::string_view(name) != "cuda:1000") continue;
+    const lw_status status = lw_device_open(&options, &device, &error);
+    EXPECT_TRUE(status == LW_ERROR_NOT_FOUND || status == LW_ERROR_UNSUPPORTED) << error.message;
+    EXPECT_EQ(device, nullptr);
+    EXPECT_EQ(std::string(error.message), found ? std::string(error.message) : found.error().message);
+    EXPECT_FALSE(std::string(error.message).empty());
+  }
+  options.name = "cuda:x";
+  EXPECT_EQ(lw_device_open(&options, &device, &error), LW_ERROR_NOT_FOUND);
+  EXPECT_NE(std::string(error.message).find("no device 'cuda:x'"), std::string::npos) << error.message;
+  int stream = 0;
+  options.name = "cpu";
+  options.stream = &stream;
+  EXPECT_EQ(lw_device_open(&options, &device, &error), LW_ERROR_ARGUMENT);
+  options.stream = nullptr;
+  options.overlapped = 1;
+  EXPECT_EQ(lw_device_open(&options, &device, &error), LW_ERROR_ARGUMENT);
+  options.overlapped = 0;
+  options.layout = "frag";
+  EXPECT_EQ(lw_device_open(&options, &device, &error), LW_ERROR_UNSUPPORTED);
+  EXPECT_NE(std::string(error.message).find("no kernel for layout frag"), std::string::npos) << error.message;
+}
+
 }  // namespace
 }  // namespace lanewise::test
