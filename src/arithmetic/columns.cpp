@@ -1,5 +1,6 @@
 #include "arithmetic/columns.h"
 
+#include <cstddef>
 #include <cstring>
 
 #include "arithmetic/activation.h"
@@ -62,21 +63,21 @@ struct Share {
     auto* minus32 = array<std::int32_t>(at.minus32, row, 8);
     auto* sums16 = array<std::int16_t>(at.sums16, row, 16);
     auto* sums32 = array<std::int16_t>(at.sums32, row, 8);
-    for (std::uint32_t s = 0; s < 16; ++s) minus16[s] = -sums[s];
-    for (std::uint32_t s = 0; s < 8; ++s) minus32[s] = minus16[2 * s] + minus16[2 * s + 1];
+    for (std::size_t s = 0; s < 16; ++s) minus16[s] = -sums[s];
+    for (std::size_t s = 0; s < 8; ++s) minus32[s] = minus16[2 * s] + minus16[2 * s + 1];
     auto* runs16 = array<std::int32_t>(at.runs16, row, 16);
     auto* runs32 = array<std::int32_t>(at.runs32, row, 8);
-    for (std::uint32_t s = 0; s < 16; ++s) runs16[s] = minus16[s] * run_bias;
-    for (std::uint32_t s = 0; s < 8; ++s) runs32[s] = minus32[s] * run_bias;
-    for (std::uint32_t s = 0; s < 16; ++s) sums16[s] = static_cast<std::int16_t>(sums[s]);
-    for (std::uint32_t s = 0; s < 8; ++s) sums32[s] = static_cast<std::int16_t>(-minus32[s]);
+    for (std::size_t s = 0; s < 16; ++s) runs16[s] = minus16[s] * run_bias;
+    for (std::size_t s = 0; s < 8; ++s) runs32[s] = minus32[s] * run_bias;
+    for (std::size_t s = 0; s < 16; ++s) sums16[s] = static_cast<std::int16_t>(sums[s]);
+    for (std::size_t s = 0; s < 8; ++s) sums32[s] = static_cast<std::int16_t>(-minus32[s]);
   }
   void join() const {
     const std::int32_t* minus = array<std::int32_t>(at.minus16, token * planes, 16);
     auto* joined16 = array<std::int32_t>(at.joined16, token, 16);
     auto* joined32 = array<std::int32_t>(at.joined32, token, 8);
-    for (std::uint32_t s = 0; s < 16; ++s) joined16[s] = minus[s] + (planes == 2 ? 256 * minus[16 + s] : 0);
-    for (std::uint32_t s = 0; s < 8; ++s) joined32[s] = joined16[2 * s] + joined16[2 * s + 1];
+    for (std::size_t s = 0; s < 16; ++s) joined16[s] = minus[s] + (planes == 2 ? 256 * minus[16 + s] : 0);
+    for (std::size_t s = 0; s < 8; ++s) joined32[s] = joined16[2 * s] + joined16[2 * s + 1];
   }
 };
 

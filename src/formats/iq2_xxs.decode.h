@@ -50,9 +50,9 @@ constexpr lw_u32 lw_iq2_xxs_crumbs(lw_u32 word) {
          lw_iq2_crumb(word >> 24u) << 6u;
 }
 inline constexpr LwBytes<256> lw_iq2_xxs_first =
-    lw_make_bytes<256>([](lw_u32 entry) { return lw_iq2_xxs_crumbs(lw_iq2_xxs_grid[2u * entry]); });
+    lw_make_bytes<256>([](lw_u32 entry) { return lw_iq2_xxs_crumbs(lw_iq2_xxs_grid[entry << 1u]); });
 inline constexpr LwBytes<256> lw_iq2_xxs_last =
-    lw_make_bytes<256>([](lw_u32 entry) { return lw_iq2_xxs_crumbs(lw_iq2_xxs_grid[2u * entry + 1u]); });
+    lw_make_bytes<256>([](lw_u32 entry) { return lw_iq2_xxs_crumbs(lw_iq2_xxs_grid[entry << 1u | 1u]); });
 // Of two crumbs under two signs, the code of the first and of the second.
 inline constexpr LwBytes<64> lw_iq2_xxs_even =
     lw_make_bytes<64>([](lw_u32 n) { return lw_iq2_code(n & 3u, n >> 4u & 1u); });

@@ -164,7 +164,7 @@ double Random::gauss() {
     for (unsigned shift = 0; shift < 64; shift += 16) sum += four >> shift & 0xFFFFU;
   }
   // Twelve numbers of mean 65535 / 2 and variance (2^32 - 1) / 12.
-  return static_cast<double>(static_cast<std::int64_t>(sum) - 6 * 65535) * 0x1p-16;
+  return static_cast<double>(static_cast<std::int64_t>(sum) - std::int64_t{6} * 65535) * 0x1p-16;
 }
 
 double Random::magnitude(int low, int high) {

@@ -168,7 +168,7 @@ Result<Mutant> neighbours_scale(const MatrixView& w, const float* x, std::uint64
   // The block of the largest term whose neighbour (the one before, cyclically) has another scale.
   for (const std::uint64_t k : by_weight(w, row, x)) {
     const std::uint64_t b = k / info.block_elements;
-    const std::uint64_t neighbour = (b + blocks - 1) % blocks;
+    const std::uint64_t neighbour = (b == 0 ? blocks : b) - 1;
     std::vector<std::uint8_t> bytes(w.row(row), w.row(row) + w.row_bytes());
     std::uint8_t* block = bytes.data() + b * info.block_bytes;
     const std::uint8_t* other = w.row(row) + neighbour * info.block_bytes;

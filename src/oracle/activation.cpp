@@ -64,7 +64,7 @@ void split(std::int32_t q, int plane_count, std::int8_t* out) {
     for (std::int64_t k = first; k < last; ++k) {
       const auto q = static_cast<std::int32_t>(std::rint(x[k] * power_of_two(-e)));
       a.q[index(token * a.cols + k)] = q;
-      std::int8_t planes[3];
+      std::int8_t planes[3] = {};
       split(q, a.plane_count, planes);
       for (int p = 0; p < a.plane_count; ++p) {
         a.planes[index((p * a.tokens + token) * a.cols + k)] = planes[p];
