@@ -11,13 +11,10 @@
 namespace lanewise {
 namespace {
 
-using cuda::launchers_frag;
-using cuda::launchers_simt;
-
 constexpr std::array table = {
-#define LW_KERNEL(name, formats, layout, rows, lanes, unroll, split_k, needs, launch)                   \
-  KernelDesc{"cuda", #name,   FormatClass::formats, Layout::layout, Tile{rows, lanes, unroll, split_k}, \
-             needs,  nullptr, launchers_##launch},
+#define LW_KERNEL(name, formats, layout, rows, lanes, unroll, split_k, needs, launch)                      \
+  KernelDesc{"cuda", #name,   FormatClass::formats,    Layout::layout, Tile{rows, lanes, unroll, split_k}, \
+             needs,  nullptr, cuda::launchers_##launch},
 #include "backends/cuda/kernels.def"
 #undef LW_KERNEL
 };
