@@ -40,7 +40,6 @@ TEST(Generator, AllVerdictsHold) {
         "    print(name, {True: 'loads', False: 'refused', None: 'policy'}[verdict])\n";
     return std::vector<std::uint8_t>(text.begin(), text.end());
   }());
-  // NOLINTBEGIN(concurrency-mt-unsafe): one thread
   const std::string python = "PYTHONDONTWRITEBYTECODE=1 python3 '";
   const std::string files = folder / "files";
   const std::string list = folder / "verdicts";
@@ -50,7 +49,6 @@ TEST(Generator, AllVerdictsHold) {
   judge.append(folder / "verdicts.py").append("' '").append(script->string()).append("' > '").append(list).append("'");
   ASSERT_EQ(std::system(generate.c_str()), 0);
   ASSERT_EQ(std::system(judge.c_str()), 0);
-  // NOLINTEND(concurrency-mt-unsafe)
 
   std::ifstream verdicts(list);
   std::size_t seen = 0;

@@ -281,7 +281,7 @@ TEST(Large, FileAbove4GiBAndTensorsAbove2To32Elements) {
 }
 
 TEST(RealModel, Opens) {
-  const char* path = std::getenv("LANEWISE_MODEL");  // NOLINT(concurrency-mt-unsafe): no thread sets it
+  const char* path = std::getenv("LANEWISE_MODEL");
   if (path == nullptr || *path == '\0') GTEST_SKIP() << "LANEWISE_MODEL names no model";
   for (const FileAccess access : {FileAccess::map, FileAccess::read}) {
     const auto model = Model::open(path, access);
