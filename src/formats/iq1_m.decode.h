@@ -21,6 +21,9 @@
 #define LW_IQ1_M_RAW_CODES 0
 #define LW_IQ1_M_MAX_CODE 9
 #define LW_IQ1_M_MAX_SC 15
+// The grid, for who keeps a copy of it elsewhere.
+#define LW_IQ1_M_TABLE lw_iq1_grid
+#define LW_IQ1_M_TABLE_WORDS LW_IQ1_GRID_WORDS
 
 LW_DECODE_BEGIN
 LW_WHERE LwPart iq1_m_quad_part(lw_u32 quad, lw_u32 i) {

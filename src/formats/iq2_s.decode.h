@@ -20,6 +20,9 @@
 #define LW_IQ2_S_RAW_CODES 0
 #define LW_IQ2_S_MAX_CODE 43
 #define LW_IQ2_S_MAX_SC 31
+// The grid, for who keeps a copy of it elsewhere.
+#define LW_IQ2_S_TABLE lw_iq2_s_grid
+#define LW_IQ2_S_TABLE_WORDS LW_IQ2_S_GRID_WORDS
 
 LW_DECODE_BEGIN
 LW_WHERE LwPart iq2_s_quad_part(lw_u32 quad, lw_u32 i) {

@@ -19,6 +19,9 @@
 #define LW_IQ3_XXS_RAW_CODES 0
 #define LW_IQ3_XXS_MAX_CODE 62
 #define LW_IQ3_XXS_MAX_SC 31
+// The grid, for who keeps a copy of it elsewhere.
+#define LW_IQ3_XXS_TABLE lw_iq3_xxs_grid
+#define LW_IQ3_XXS_TABLE_WORDS LW_IQ3_XXS_GRID_WORDS
 
 LW_DECODE_BEGIN
 LW_WHERE LwPart iq3_xxs_quad_part(lw_u32 quad, lw_u32 i) {

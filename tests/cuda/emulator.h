@@ -17,8 +17,12 @@
 #include "base/half.h"
 
 #define LW_DEVICE [[maybe_unused]] static inline
+#define LW_DEVICE_MEMBER [[maybe_unused]] static inline
+#define LW_DEVICE_INSIDE inline
+#define LW_DEVICE_CONST [[nodiscard]] inline
 #define LW_KERNEL_TEXT [[maybe_unused]] static
 #define LW_SHARED_MEMORY(name) [[maybe_unused]] std::uint8_t* const name = lanewise::cuda::emulator::shared_memory()
+#define LW_GRID_CONSTANT
 #define LW_UNROLL
 #define LW_NO_UNROLL
 
@@ -202,6 +206,9 @@ LW_DEVICE std::uint32_t permute(std::uint32_t a, std::uint32_t b, std::uint32_t 
   if ((selector & 0x8888u) != 0) std::abort();  // what the device makes of it isn't promised
   return permute_signs(a, b, selector);
 }
+LW_DEVICE std::uint32_t funnel_right(std::uint32_t low, std::uint32_t high, std::uint32_t shift) {
+  return static_cast<std::uint32_t>((std::uint64_t{high} << 32 | low) >> (shift & 31));
+}
 LW_DEVICE std::uint32_t count_bits(std::uint32_t x) { return static_cast<std::uint32_t>(std::popcount(x)); }
 LW_DEVICE float half_value(std::uint32_t bits) {
   const auto exponent = static_cast<int>(bits >> 10 & 31);
@@ -213,6 +220,7 @@ LW_DEVICE float half_value(std::uint32_t bits) {
 LW_DEVICE std::uint16_t half_of(float x) { return float_to_half(x); }
 LW_DEVICE float multiply(float a, float b) { return a * b; }
 LW_DEVICE float add(float a, float b) { return a + b; }
+LW_DEVICE float add_exact_product(float a, float b, float sum) { return sum + a * b; }
 LW_DEVICE float to_float(std::int32_t x) { return static_cast<float>(x); }
 LW_DEVICE std::int32_t to_int(float x) { return static_cast<std::int32_t>(std::nearbyintf(x)); }
 LW_DEVICE float float_of(std::uint32_t bits) { return std::bit_cast<float>(bits); }
@@ -228,6 +236,18 @@ T load_as(const void* p) {
 LW_DEVICE uint4 load4(const void* p) { return load_as<uint4>(p); }
 LW_DEVICE uint2 load2(const void* p) { return load_as<uint2>(p); }
 LW_DEVICE std::uint32_t load1(const void* p) { return load_as<std::uint32_t>(p); }
+
+LW_DEVICE void copy_async(void* to, const void* from, std::uint32_t bytes) {
+  if ((reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from)) % 16 != 0 || bytes > 16) {
+    std::abort();
+  }
+  std::memset(to, 0xA5, 16);
+  if (bytes != 0) std::memcpy(to, from, bytes);
+}
+LW_DEVICE void copy_async(void* to, const void* from) { copy_async(to, from, 16); }
+LW_DEVICE void copy_commit() {}
+template <int pending>
+LW_DEVICE void copy_wait() {}
 
 template <class A>
 inline void mma(std::int32_t (&c)[4], const std::uint32_t (&words)[6], A a_byte) {

@@ -32,6 +32,7 @@ struct DeviceInfo {
   std::uint32_t major = 0;  ///< compute capability
   std::uint32_t minor = 0;
   std::uint32_t multiprocessors = 0;
+  std::uint32_t shared_bytes = 0;  ///< of shared memory that a block may have
   std::uint64_t memory_bytes = 0;
   std::string why_not;  ///< empty: it can be used; otherwise why not, as a sentence
 };

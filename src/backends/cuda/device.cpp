@@ -132,6 +132,7 @@ Result<DeviceInfo> describe(int ordinal) {
   info.major = static_cast<std::uint32_t>(properties.major);
   info.minor = static_cast<std::uint32_t>(properties.minor);
   info.multiprocessors = static_cast<std::uint32_t>(properties.multiProcessorCount);
+  info.shared_bytes = static_cast<std::uint32_t>(properties.sharedMemPerBlockOptin);
   info.memory_bytes = properties.totalGlobalMem;
   const std::string capability = std::to_string(info.major) + "." + std::to_string(info.minor);
   if ((cuda::capabilities(info.major, info.minor) & CAP_SM75) == 0) {

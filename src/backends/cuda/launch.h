@@ -46,6 +46,8 @@ struct Launch {
   std::uint32_t blocks = 0;  ///< super-blocks of K
   std::uint32_t dtype = 0;   ///< of y, an lw_dtype
   std::uint32_t multiprocessors = 0;
+  std::uint32_t shared_bytes = 0;        ///< of shared memory that a block may have; 0: 48 KB
+  std::uint32_t tile[4] = {0, 0, 0, 0};  ///< 0: the family chooses; frag: FragShape's groups, chunk, stages, batch
   bool overlapped = false;  ///< programmatic dependent launch: may start while the launch before still runs
 };
 

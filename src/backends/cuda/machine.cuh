@@ -9,9 +9,13 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#define LW_DEVICE __device__ __forceinline__
+#define LW_DEVICE static __device__ __forceinline__
+#define LW_DEVICE_MEMBER static __device__ __forceinline__
+#define LW_DEVICE_INSIDE __device__ __forceinline__
+#define LW_DEVICE_CONST [[nodiscard]] __device__ __forceinline__
 #define LW_KERNEL_TEXT __global__
 #define LW_SHARED_MEMORY(name) extern __shared__ __align__(1024) std::uint8_t name[]
+#define LW_GRID_CONSTANT __grid_constant__
 #define LW_UNROLL _Pragma("unroll")
 #define LW_NO_UNROLL _Pragma("unroll 1")
 
@@ -60,6 +64,10 @@ LW_DEVICE std::uint32_t permute_signs(std::uint32_t a, std::uint32_t b, std::uin
   asm("prmt.b32 %0, %1, %2, %3;" : "=r"(out) : "r"(a), "r"(b), "r"(selector));
   return out;
 }
+// The low word of both, high over low, shifted right by `shift` of 0..31.
+LW_DEVICE std::uint32_t funnel_right(std::uint32_t low, std::uint32_t high, std::uint32_t shift) {
+  return __funnelshift_r(low, high, shift);
+}
 LW_DEVICE std::uint32_t count_bits(std::uint32_t x) { return static_cast<std::uint32_t>(__popc(static_cast<int>(x))); }
 // The value of an IEEE half; a NaN is some NaN.
 LW_DEVICE float half_value(std::uint32_t bits) {
@@ -70,6 +78,8 @@ LW_DEVICE std::uint16_t half_of(float x) { return __half_as_ushort(__float2half_
 // fp32 operations that the compiler must neither fuse nor reorder.
 LW_DEVICE float multiply(float a, float b) { return __fmul_rn(a, b); }
 LW_DEVICE float add(float a, float b) { return __fadd_rn(a, b); }
+// sum + a * b, of a product that is exact: fused or not, the same.
+LW_DEVICE float add_exact_product(float a, float b, float sum) { return __fmaf_rn(a, b, sum); }
 LW_DEVICE float to_float(std::int32_t x) { return __int2float_rn(x); }
 LW_DEVICE std::int32_t to_int(float x) { return __float2int_rn(x); }
 LW_DEVICE float float_of(std::uint32_t bits) { return __uint_as_float(bits); }
@@ -94,6 +104,47 @@ LW_DEVICE std::uint32_t load1(const void* p) {
   std::uint32_t v;
   asm volatile("ld.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
   return v;
+}
+
+// Sixteen bytes, aligned, from global to shared memory, of which the first `bytes` (0..16) are read and the rest is
+// open: under way until copy_wait() says that all but the latest `pending` commits are there, for the thread that
+// copied.
+LW_DEVICE void copy_async(void* to, const void* from, std::uint32_t bytes) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile(
+      "cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(to))),
+      "l"(from), "r"(bytes)
+      : "memory");
+#else
+  if (bytes == 16) {
+    *static_cast<uint4*>(to) = *static_cast<const uint4*>(from);
+  } else {
+    for (std::uint32_t i = 0; i < bytes; ++i) {
+      static_cast<std::uint8_t*>(to)[i] = static_cast<const std::uint8_t*>(from)[i];
+    }
+  }
+#endif
+}
+LW_DEVICE void copy_async(void* to, const void* from) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                   static_cast<std::uint32_t>(__cvta_generic_to_shared(to))),
+               "l"(from)
+               : "memory");
+#else
+  *static_cast<uint4*>(to) = *static_cast<const uint4*>(from);
+#endif
+}
+LW_DEVICE void copy_commit() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+template <int pending>
+LW_DEVICE void copy_wait() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+#endif
 }
 
 // C += A * B, 16 x 8 in 32-bit integers, of 16 x 32 and 32 x 8 bytes; sm_80 on. Lane 4g + t holds of A: rows g and g +

@@ -19,6 +19,7 @@ Outcome multiply(Device& device, const KernelDesc& kernel, std::span<const Opera
   what.blocks = x.blocks();
   what.dtype = static_cast<std::uint32_t>(operands.front().y.dtype);
   what.multiprocessors = device.info().multiprocessors;
+  what.shared_bytes = device.info().shared_bytes;
   what.overlapped = overlapped;
   for (std::uint64_t slice = 0; slice < x.slices(); ++slice) {
     what.x = x.slice(slice);
