@@ -1,7 +1,7 @@
 # cmake -DKIND=static|shared -DSOURCE= -DBUILD= -DLIBDIR= -DWORK= -DC_COMPILER= -DCXX_COMPILER= -DSANITIZE= -DNM= [-DCACHE=]
 #   -P package.cmake
 # Installs the library: the archive from BUILD as it is, the shared object from a build of its own (without the SIMD
-# units, which take minutes, unless LANEWISE_FULL is set in the environment). Moves the installed tree, builds
+# units and without CUDA, which take minutes, unless LANEWISE_FULL is set in the environment). Moves the installed tree, builds
 # tests/library/outside against it and runs what came out. Any failure ends the script.
 cmake_minimum_required(VERSION 3.25)
 
@@ -25,8 +25,10 @@ if(SANITIZE)
 endif()
 
 set(simd OFF)
+set(cuda OFF)
 if(DEFINED ENV{LANEWISE_FULL})
   set(simd ON)
+  set(cuda AUTO)
 endif()
 
 # The build is kept for the next run; the installed trees are not.
@@ -35,7 +37,8 @@ if(KIND STREQUAL shared)
   set(BUILD ${WORK}/build)
   set(LIBDIR lib)
   run(${CMAKE_COMMAND} -S ${SOURCE} -B ${BUILD} ${compilers} -DBUILD_SHARED_LIBS=ON -DLANEWISE_TESTS=OFF
-    -DLANEWISE_PROGRAM=OFF -DLANEWISE_SIMD=${simd} -DLANEWISE_SANITIZE=${SANITIZE} -DCMAKE_CXX_COMPILER_LAUNCHER=${CACHE}
+    -DLANEWISE_PROGRAM=OFF -DLANEWISE_SIMD=${simd} -DLANEWISE_CUDA=${cuda}
+    -DLANEWISE_SANITIZE=${SANITIZE} -DCMAKE_CXX_COMPILER_LAUNCHER=${CACHE}
     -DCMAKE_INSTALL_LIBDIR=lib)
   run(${CMAKE_COMMAND} --build ${BUILD} --target lanewise)
 endif()
