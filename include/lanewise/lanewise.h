@@ -318,10 +318,22 @@ LW_API lw_status lw_gemv_group(lw_device* device, uint64_t count, const lw_matri
 /* Experts: token t is multiplied by matrices[ids[t * used + i]] for i in 0 .. used-1; y of (t, i) at element
  * (t * used + i) * stride. Bit-equal to single calls; each distinct expert is read from memory once, for all its
  * tokens. All matrices have the same rows and cols; an id outside 0 .. count-1 is an error before anything is written;
- * ids may repeat. Neither scratch memory nor a lock is taken. */
+ * ids may repeat. Neither scratch memory nor a lock is taken.
+ *
+ * On a CUDA device: ids are device memory, and the device checks them: of a call with a bad id nothing is written, and
+ * lw_experts_check tells. Each distinct expert is read once for eight tokens. There are at most 512, all of one format;
+ * two such calls with one activation run one after the other. */
 LW_API lw_status lw_gemv_experts(lw_device* device, uint64_t count, const lw_matrix* const* matrices,
                                  const lw_activation* activation, const int32_t* ids, uint64_t used, lw_output y,
                                  lw_error* error);
+/* `lists` such products of the same ids (gate and up): expert e of list l is matrices[l * count + e], its outputs go to
+ * ys[l]. On a CUDA device two lists of one format are one launch. */
+LW_API lw_status lw_gemv_experts_group(lw_device* device, uint64_t lists, uint64_t count,
+                                       const lw_matrix* const* matrices, const lw_activation* activation,
+                                       const int32_t* ids, uint64_t used, const lw_output* ys, lw_error* error);
+/* Waits for the device's stream; LW_ERROR_ARGUMENT where an id of the last product with experts that `activation` was
+ * given to was out of range. On a CPU that product itself has said so. */
+LW_API lw_status lw_experts_check(const lw_device* device, const lw_activation* activation, lw_error* error);
 /* The kernel that lw_gemv would run for this pair and why, as one line of text, cut to `size` bytes. */
 LW_API lw_status lw_gemv_explain(lw_device* device, const lw_matrix* matrix, const lw_activation* activation,
                                  char* text, size_t size, lw_error* error);

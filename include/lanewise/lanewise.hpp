@@ -368,6 +368,21 @@ inline lw_status gemv_group(const Device& device, std::span<const lw_matrix* con
   return lw_gemv_group(device.get(), matrices.size(), matrices.data(), x.get(), ys.data(), &error);
 }
 
+/// lw_gemv_experts_group; matrices[l * count + e] is expert e of list l, ys[l] what its outputs go to, without checks
+/// of their room.
+inline lw_status gemv_experts_group(const Device& device, std::uint64_t count,
+                                    std::span<const lw_matrix* const> matrices, const Activation& x,
+                                    std::span<const std::int32_t> ids, std::span<const lw_output> ys,
+                                    lw_error& error) noexcept {
+  const std::uint64_t tokens = x.tokens();
+  if (tokens == 0 ? !ids.empty() : ids.size() % tokens != 0) {
+    return detail::refuse(error, "the ids are not the same number for every token");
+  }
+  if (matrices.size() != count * ys.size()) return detail::refuse(error, "a list of experts needs `count` of them");
+  return lw_gemv_experts_group(device.get(), ys.size(), count, matrices.data(), x.get(), ids.data(),
+                               tokens == 0 ? 0 : ids.size() / tokens, ys.data(), &error);
+}
+
 /// lw_gemv_experts; `ids` holds the same number of experts for every token.
 inline lw_status gemv_experts(const Device& device, std::span<const lw_matrix* const> matrices, const Activation& x,
                               std::span<const std::int32_t> ids, const Output& y, lw_error& error) noexcept {
@@ -391,6 +406,11 @@ inline void gemv_group(const Device& device, std::span<const lw_matrix* const> m
                        std::span<const lw_output> ys) {
   lw_error error = LW_ERROR_INIT;
   detail::check(gemv_group(device, matrices, x, ys, error), error);
+}
+inline void gemv_experts_group(const Device& device, std::uint64_t count, std::span<const lw_matrix* const> matrices,
+                               const Activation& x, std::span<const std::int32_t> ids, std::span<const lw_output> ys) {
+  lw_error error = LW_ERROR_INIT;
+  detail::check(gemv_experts_group(device, count, matrices, x, ids, ys, error), error);
 }
 inline void gemv_experts(const Device& device, std::span<const lw_matrix* const> matrices, const Activation& x,
                          std::span<const std::int32_t> ids, const Output& y) {

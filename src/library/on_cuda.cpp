@@ -1,7 +1,10 @@
 #include "library/on_cuda.h"
 
 #include <array>
+#include <string>
 #include <utility>
+
+#include "library/edge.h"
 
 namespace lanewise::edge {
 namespace {
@@ -54,8 +57,56 @@ Error no_parts_on_cuda(const lw_device& device) {
                     device.name + " computes whole products: parts of one are for threads of a CPU (lw_gemv)");
 }
 
-Error no_experts_on_cuda(const lw_device& device) {
-  return make_error(LW_ERROR_UNSUPPORTED, device.name + " has no kernel for experts in this build");
+bool go_together(const ExpertProduct& a, const ExpertProduct& b) {
+  if (a.is_empty() || b.is_empty() || a.y.view.dtype != b.y.view.dtype) return false;
+  const lw_matrix& first = *a.matrices[0];
+  const lw_matrix& second = *b.matrices[0];
+  return first.view.format == second.view.format &&
+         kernel_of(*a.device, first, *a.x, a.x->tokens()) == kernel_of(*b.device, second, *b.x, b.x->tokens());
+}
+
+Outcome multiply_experts_on_cuda(std::span<const ExpertProduct> products) {
+  const ExpertProduct& first = products.front();
+  if (first.is_empty()) return Done{};
+  const lw_device& device = *first.device;
+  if (first.matrices.size() > cuda::most_experts) {
+    return make_error(LW_ERROR_UNSUPPORTED, std::to_string(first.matrices.size()) + " experts, more than the " +
+                                                std::to_string(cuda::most_experts) + " that " + device.name + " takes");
+  }
+  const MatrixView& kind = first.matrices[0]->view;
+  const KernelDesc& kernel = *kernel_of(device, *first.matrices[0], *first.x, first.x->tokens());
+  cuda::Routing routing{};
+  routing.targets = static_cast<std::uint32_t>(products.size());
+  routing.experts = static_cast<std::uint32_t>(first.matrices.size());
+  routing.ids = first.ids.data();
+  routing.tokens = first.x->tokens();
+  if (first.used > UINT32_MAX) return argument_error("more than 2^32 ids a token");
+  routing.used = static_cast<std::uint32_t>(first.used);
+  std::array<cuda::Operand, cuda::most_expert_targets> operands;
+  for (std::size_t t = 0; t < products.size(); ++t) {
+    const ExpertProduct& product = products[t];
+    for (std::size_t i = 0; i < product.matrices.size(); ++i) {
+      const lw_matrix& matrix = *product.matrices[i];
+      if (matrix.view.format != kind.format || matrix.layout != first.matrices[0]->layout) {
+        return make_error(LW_ERROR_UNSUPPORTED, "expert " + std::to_string(i) +
+                                                    " is of another format than expert 0: " + device.name +
+                                                    " takes experts of one");
+      }
+      routing.w[t][i] = matrix.view.data;
+    }
+    operands[t] = {product.matrices[0]->view, product.y.view};
+  }
+  return cuda::multiply_experts(*device.cuda, kernel, std::span(operands).first(products.size()), routing,
+                                *first.x->image, device.overlapped, device.stream);
+}
+
+Outcome check_ids_on_cuda(const lw_device& device, const lw_activation& x) {
+  LW_TRY(device.cuda->wait(device.stream));
+  LW_ASSIGN(bad, x.image->has_bad_ids());
+  if (!bad) return Done{};
+  return argument_error(
+      "an id of the last product with experts of this activation is that of no expert: nothing of it "
+      "was computed");
 }
 
 std::string explain_on_cuda(const lw_device& device, const lw_matrix& matrix, const lw_activation& x,

@@ -13,7 +13,12 @@ Outcome multiply_on_cuda(const Product& product);
 Outcome multiply_group_on_cuda(const lw_device& device, std::span<const lw_matrix* const> matrices,
                                const lw_activation& x, const lw_output* ys);
 Error no_parts_on_cuda(const lw_device& device);
-Error no_experts_on_cuda(const lw_device& device);
+/// Whether one launch can take two lists of experts.
+bool go_together(const ExpertProduct& a, const ExpertProduct& b);
+/// One list of experts, or two that go together. The experts of a list are of one format and layout.
+Outcome multiply_experts_on_cuda(std::span<const ExpertProduct> products);
+/// Waits; an error where an id of the activation's last such call was out of range.
+Outcome check_ids_on_cuda(const lw_device& device, const lw_activation& x);
 std::string explain_on_cuda(const lw_device& device, const lw_matrix& matrix, const lw_activation& x, const Plan& plan);
 
 }  // namespace lanewise::edge

@@ -48,4 +48,16 @@ Result<Product> check_product(const lw_device* device, const lw_matrix* matrix, 
 /// The same again, without the checks and without `bytes`.
 Product product_of(const lw_device& device, const lw_matrix& matrix, const lw_activation& x, const lw_output& y);
 
+/// A list of experts and the ids of every token, `used` each. On a CUDA device the ids are device memory.
+struct ExpertProduct {
+  const lw_device* device;
+  std::span<const lw_matrix* const> matrices;
+  const lw_activation* x;
+  std::span<const std::int32_t> ids;
+  std::uint64_t used;
+  Output y;
+
+  [[nodiscard]] bool is_empty() const { return y.bytes.is_empty(); }
+};
+
 }  // namespace lanewise::edge

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <limits>
+#include <algorithm>
+#include <bit>
 
 #include "arithmetic/canonical.h"
 #include "backends/cuda/activation.cuh"
@@ -26,6 +26,29 @@ Outcome EmulatedDevice::make_floats(const cuda::ImageTask& task, std::uint32_t i
   floats.push_back(index);
   const auto grid = static_cast<std::uint32_t>(cuda::image_grid(task.tokens));
   cuda::emulator::launch(grid, 1, cuda::image_threads(task.blocks), 0, [&] { cuda::floats_kernel(task, index); });
+  return Done{};
+}
+
+Outcome EmulatedDevice::route(const cuda::Routing& routing, bool, void*) {
+  EXPECT_TRUE(owns(routing.ids) && owns(routing.routes));
+  const std::uint64_t all = routing.tokens * routing.used;
+  std::uint32_t bad = 0;
+  for (std::uint64_t i = 0; i < all; ++i) {
+    if (routing.ids[i] < 0 || static_cast<std::uint32_t>(routing.ids[i]) >= routing.experts) bad = 1;
+  }
+  for (std::uint64_t slice = 0; slice * cuda::image_slice < routing.tokens; ++slice) {
+    cuda::Route& route = routing.routes[slice];
+    route.bad = bad;
+    route.count = 0;
+    const std::uint64_t begin = slice * cuda::image_slice * routing.used;
+    const std::uint64_t end = std::min(begin + cuda::image_slice * routing.used, all);
+    for (std::uint32_t expert = 0; expert < routing.experts && bad == 0; ++expert) {
+      if (std::count(routing.ids + begin, routing.ids + end, static_cast<std::int32_t>(expert)) == 0) continue;
+      route.experts[route.count] = static_cast<std::int32_t>(expert);
+      for (std::uint32_t t = 0; t < routing.targets; ++t) route.w[t][route.count] = routing.w[t][expert];
+      ++route.count;
+    }
+  }
   return Done{};
 }
 
@@ -53,8 +76,23 @@ Outcome EmulatedDevice::launch(const KernelDesc& kernel, Format format, const cu
   }
   for (std::uint32_t i = 0; i < what.count; ++i) {
     const cuda::Target& target = what.targets[i];
-    EXPECT_TRUE(owns(target.w) && owns(target.y));
-    const OutputView y{target.y, static_cast<Dtype>(what.dtype), target.y_stride};
+    EXPECT_TRUE(owns(target.y));
+    OutputView y{target.y, static_cast<Dtype>(what.dtype), target.y_stride};
+    if (what.route != nullptr) {
+      EXPECT_TRUE(owns(what.route) && owns(what.ids));
+      for (std::uint32_t e = 0; e < what.route->count && what.route->bad == 0; ++e) {
+        std::vector<OutputSlot> slots_of;
+        for (std::uint64_t p = 0; p < std::uint64_t{what.tokens} * what.used; ++p) {
+          if (what.ids[p] == what.route->experts[e]) slots_of.push_back({p / what.used, p});
+        }
+        EXPECT_TRUE(owns(what.route->w[i][e]) && !slots_of.empty());
+        y.slots = slots_of.data();
+        y.slot_count = slots_of.size();
+        gemv_scalar({format, target.rows, what.cols, what.route->w[i][e]}, *activation, y, 0, target.rows);
+      }
+      continue;
+    }
+    EXPECT_TRUE(owns(target.w));
     gemv_scalar({format, target.rows, what.cols, target.w}, *activation, y, 0, target.rows);
     for (std::uint32_t t = 0; t < what.tokens; ++t) {
       std::uint32_t poisoned = 0;

@@ -61,6 +61,7 @@ class EmulatedDevice final : public cuda::Device {
 
   Outcome make_image(const cuda::ImageTask& task, void* stream) override;
   Outcome make_floats(const cuda::ImageTask& task, std::uint32_t index, void* stream) override;
+  Outcome route(const cuda::Routing& routing, bool overlapped, void* stream) override;
   Outcome launch(const KernelDesc& kernel, Format format, const cuda::Launch& what, void* stream) override;
   Outcome pack(Layout, const MatrixView&, std::uint8_t*, void*) override { return no_layout(); }
   Outcome unpack(Layout, const MatrixView&, std::uint8_t*, void*) override { return no_layout(); }

@@ -185,6 +185,85 @@ TEST_F(CudaHost, AGroupIsALaunchAFormatAndEight) {
                       {Format::Q4_K, 7}, {Format::Q4_K, 2}, {Format::Q6_K, 2}, {Format::Q4_K, 1}}));
 }
 
+TEST_F(CudaHost, ExpertsAreThoseOfTheCpu) {
+  constexpr std::uint64_t cols = 512;
+  constexpr std::uint64_t experts = 7;
+  for (const std::uint64_t tokens : {1u, 5u, 19u}) {
+    for (const std::uint64_t used : {1u, 3u}) {
+      const std::vector<float> x = random_x(tokens * cols, 5);
+      const cuda::Memory x_there = upload(x);
+      std::mt19937 random(static_cast<std::uint32_t>(tokens * 10 + used));
+      std::vector<std::int32_t> ids(tokens * used);
+      for (std::int32_t& id : ids) id = static_cast<std::int32_t>(random() % experts);
+      const cuda::Memory ids_there = upload(ids);
+      // Gate and up of one format, and a third list of another, with another number of rows.
+      const std::array formats_of = {Format::Q4_K, Format::Q4_K, Format::F16};
+      const std::array<std::uint64_t, 3> rows = {6, 4, 5};
+      std::vector<Bytes> weights;
+      for (std::size_t i = 0; i < 3 * experts; ++i) {
+        weights.push_back(random_weights(format_info(formats_of[i / experts]), rows[i / experts], cols,
+                                         static_cast<std::uint32_t>(i)));
+      }
+      std::vector<Bytes> results[2];
+      emulated_->launches.clear();
+      for (lw_device* device : {cpu_, gpu_}) {
+        const bool here = device == cpu_;
+        Handles made;
+        made.matrices.resize(weights.size());
+        lw_error error = LW_ERROR_INIT;
+        std::vector<Bytes> host;
+        std::vector<cuda::Memory> there;
+        std::vector<lw_output> ys;
+        for (std::size_t i = 0; i < weights.size(); ++i) {
+          const FormatInfo& info = format_info(formats_of[i / experts]);
+          ASSERT_EQ(lw_matrix_from_bytes(device, static_cast<lw_format>(info.id), rows[i / experts], cols,
+                                         weights[i].data(), weights[i].size(), &made.matrices[i], &error),
+                    LW_OK);
+        }
+        for (std::size_t list = 0; list < 3; ++list) {
+          host.emplace_back(tokens * used * (rows[list] + list) * 4, 0xEE);
+          there.push_back(upload(host.back()));
+          ys.push_back({here ? host.back().data() : there.back().data(), LW_DTYPE_F32, rows[list] + list});
+        }
+        ASSERT_EQ(lw_activation_create(device, LW_X16, 20, cols, &made.x, &error), LW_OK);
+        ASSERT_EQ(lw_activation_set(made.x, LW_DTYPE_F32, here ? x.data() : reinterpret_cast<float*>(x_there.data()),
+                                    tokens, 0, &error),
+                  LW_OK);
+        const std::int32_t* const given = here ? ids.data() : reinterpret_cast<std::int32_t*>(ids_there.data());
+        ASSERT_EQ(
+            lw_gemv_experts_group(device, 3, experts, made.matrices.data(), made.x, given, used, ys.data(), &error),
+            LW_OK)
+            << error.message;
+        EXPECT_EQ(lw_experts_check(device, made.x, &error), LW_OK) << error.message;
+        for (std::size_t list = 0; list < 3 && !here; ++list) {
+          std::memcpy(host[list].data(), there[list].data(), host[list].size());
+        }
+        results[here ? 0 : 1] = host;
+        if (here) continue;
+        EXPECT_EQ(emulated_->launches.size(), 2 * ((tokens + 7) / 8));
+        EXPECT_EQ(emulated_->launches.front().what.count, 2u);
+        // A bad id: nothing is written, and the check says so, until the next good call.
+        const cuda::Memory bad = upload(std::vector<std::int32_t>(tokens * used, static_cast<std::int32_t>(experts)));
+        const Bytes before(there[0].data(), there[0].data() + there[0].bytes());
+        const auto call = [&](const cuda::Memory& list) {
+          return lw_gemv_experts(device, experts, made.matrices.data(), made.x,
+                                 reinterpret_cast<std::int32_t*>(list.data()), used, ys[0], &error);
+        };
+        ASSERT_EQ(call(bad), LW_OK);
+        EXPECT_EQ(lw_experts_check(device, made.x, &error), LW_ERROR_ARGUMENT);
+        EXPECT_EQ(std::memcmp(before.data(), there[0].data(), before.size()), 0);
+        ASSERT_EQ(call(ids_there), LW_OK);
+        EXPECT_EQ(lw_experts_check(device, made.x, &error), LW_OK);
+        // Experts of several formats.
+        EXPECT_EQ(lw_gemv_experts(device, 2, made.matrices.data() + 2 * experts - 1, made.x,
+                                  reinterpret_cast<std::int32_t*>(ids_there.data()), used, ys[0], &error),
+                  LW_ERROR_ARGUMENT);  // and of other rows
+      }
+      EXPECT_EQ(results[0], results[1]) << tokens << " tokens, " << used << " used";
+    }
+  }
+}
+
 TEST_F(CudaHost, FloatImagesAreMadeOnceWhereThatCanBeKnown) {
   constexpr std::uint64_t cols = 256;
   const std::vector<float> x = random_x(cols, 5);

@@ -15,6 +15,7 @@
 #include "arithmetic/activation.h"
 #include "backends/cuda/activation.h"
 #include "backends/cuda/launch.h"
+#include "backends/cuda/route.h"
 #include "base/status.h"
 #include "kernels/kernel.h"
 #include "layout/layout.h"
@@ -80,6 +81,8 @@ class Device {
 
   virtual Outcome make_image(const ImageTask& task, void* stream) = 0;
   virtual Outcome make_floats(const ImageTask& task, std::uint32_t index, void* stream) = 0;
+  /// See launch_route().
+  virtual Outcome route(const Routing& routing, bool overlapped, void* stream) = 0;
   /// By a kernel of cuda_kernels(), for weights of `format`.
   virtual Outcome launch(const KernelDesc& kernel, Format format, const Launch& what, void* stream) = 0;
   /// GGUF's bytes to the layout and back. All in device memory.
@@ -135,7 +138,8 @@ Result<Memory> load_matrix(const std::shared_ptr<Device>& device, const MatrixVi
 Outcome store_matrix(const std::shared_ptr<Device>& device, const MatrixView& packed, Layout layout,
                      std::uint8_t* host);
 
-/// x on a device: the image of image.h, in memory of its own or the caller's.
+/// x on a device: the image of image.h, and the routes of its last product with experts, in memory of its own or the
+/// caller's.
 class Image {
  public:
   static constexpr std::uint64_t alignment = 256;
@@ -164,6 +168,13 @@ class Image {
     const std::uint64_t left = tokens_ - index * image_slice;
     return static_cast<std::uint32_t>(left < image_slice ? left : image_slice);
   }
+  /// One for each slice.
+  [[nodiscard]] Route* routes() const {
+    return reinterpret_cast<Route*>(memory_ + image_bytes(max_tokens_, plane_count(planes_), blocks_));
+  }
+  void note_routes() const { routed_.store(true, std::memory_order_relaxed); }
+  /// Of the last product with experts, which must have ended.
+  Result<bool> has_bad_ids() const;
 
  private:
   Image(std::shared_ptr<Device> device, Planes planes, std::uint64_t max_tokens, std::uint64_t cols);
@@ -186,6 +197,7 @@ class Image {
   Memory owned_;
   std::uint8_t* memory_ = nullptr;
   Place set_in_;
+  mutable std::atomic<bool> routed_{false};
   mutable std::atomic<std::uint32_t> floats_made_{0};  ///< bit i: xq[i] was enqueued in set_in_
 };
 
@@ -199,6 +211,11 @@ struct Operand {
 /// cuda_kernels()): a launch a slice of eight tokens.
 Outcome multiply(Device& device, const KernelDesc& kernel, std::span<const Operand> operands, const Image& x,
                  bool overlapped, void* stream);
+
+/// The same with experts, at most most_expert_targets lists of them: operand t is expert 0 of list t and that list's y,
+/// vector (token * used + i) of which is for id i of the token. `routing` has all but its routes.
+Outcome multiply_experts(Device& device, const KernelDesc& kernel, std::span<const Operand> operands,
+                         const Routing& routing, const Image& x, bool overlapped, void* stream);
 
 }  // namespace cuda
 }  // namespace lanewise

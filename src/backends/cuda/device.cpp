@@ -233,6 +233,10 @@ class RuntimeDevice final : public Device {
     const Current current(driver_, context_);
     return started(launch_floats(task, index, stream), "converting x for float weights");
   }
+  Outcome route(const Routing& routing, bool overlapped, void* stream) override {
+    const Current current(driver_, context_);
+    return started(launch_route(routing, overlapped, stream), "routing tokens to experts");
+  }
   Outcome launch(const KernelDesc& kernel, Format format, const Launch& what, void* stream) override {
     const Launcher launcher = kernel.launch_on_cuda(format);
     if (launcher == nullptr) {

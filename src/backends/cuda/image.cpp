@@ -29,7 +29,8 @@ Result<std::uint64_t> Image::workspace_bytes(Planes planes, std::uint64_t max_to
     return make_error(LW_ERROR_ARGUMENT, "an activation of " + std::to_string(max_tokens) + " tokens of " +
                                              std::to_string(cols) + " columns is too large for a CUDA device");
   }
-  return image_bytes(max_tokens, plane_count(planes), blocks);
+  const std::uint64_t routes = ceil_div(max_tokens, image_slice) * sizeof(Route);
+  return image_bytes(max_tokens, plane_count(planes), blocks) + ceil_div(routes, alignment) * alignment;
 }
 
 Image::Image(std::shared_ptr<Device> device, Planes planes, std::uint64_t max_tokens, std::uint64_t cols)
@@ -109,6 +110,13 @@ Outcome Image::set(const InputView& x, bool overlapped, void* stream) {
   set_in_ = {stream, capture};
   floats_made_.store(0, std::memory_order_relaxed);
   return Done{};
+}
+
+Result<bool> Image::has_bad_ids() const {
+  if (!routed_.load(std::memory_order_relaxed) || tokens_ == 0) return false;
+  std::uint32_t bad = 0;
+  LW_TRY(device_->copy(&bad, &routes()->bad, sizeof bad));
+  return bad != 0;
 }
 
 Outcome Image::prepare(const FormatInfo& info, bool overlapped, void* stream) const {
