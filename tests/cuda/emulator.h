@@ -23,6 +23,7 @@
 #define LW_KERNEL_TEXT [[maybe_unused]] static
 #define LW_SHARED_MEMORY(name) [[maybe_unused]] std::uint8_t* const name = lanewise::cuda::emulator::shared_memory()
 #define LW_GRID_CONSTANT
+#define LW_LAUNCH_BOUNDS(threads, blocks)
 #define LW_UNROLL
 #define LW_NO_UNROLL
 

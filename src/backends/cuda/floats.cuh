@@ -287,7 +287,8 @@ struct Copier {
 
 /// `which`: of the three arrays xq of the image.
 template <class T, std::uint32_t tokens>
-LW_KERNEL_TEXT void floats_kernel(LW_GRID_CONSTANT const Launch launch, Plan plan, std::uint32_t which) {
+LW_KERNEL_TEXT void LW_LAUNCH_BOUNDS(32 * most_warps, tokens == 1 ? 2 : 1)
+    floats_kernel(LW_GRID_CONSTANT const Launch launch, Plan plan, std::uint32_t which) {
   using S = Shape<T, tokens>;
   LW_SHARED_MEMORY(memory);
   let_next_start();

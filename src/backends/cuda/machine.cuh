@@ -16,6 +16,7 @@
 #define LW_KERNEL_TEXT __global__
 #define LW_SHARED_MEMORY(name) extern __shared__ __align__(1024) std::uint8_t name[]
 #define LW_GRID_CONSTANT __grid_constant__
+#define LW_LAUNCH_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
 #define LW_UNROLL _Pragma("unroll")
 #define LW_NO_UNROLL _Pragma("unroll 1")
 
@@ -127,10 +128,10 @@ LW_DEVICE void copy_async(void* to, const void* from, std::uint32_t bytes) {
 }
 LW_DEVICE void copy_async(void* to, const void* from) {
 #if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                   static_cast<std::uint32_t>(__cvta_generic_to_shared(to))),
-               "l"(from)
-               : "memory");
+  asm volatile(
+      "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(to))),
+      "l"(from)
+      : "memory");
 #else
   *static_cast<uint4*>(to) = *static_cast<const uint4*>(from);
 #endif

@@ -304,7 +304,8 @@ LW_DEVICE void compute_tile(const Launch& launch, const Place& place, std::uint8
 }
 
 template <class T, class Grid, class Tile>
-LW_KERNEL_TEXT void simt_kernel(LW_GRID_CONSTANT const Launch launch) {
+LW_KERNEL_TEXT void LW_LAUNCH_BOUNDS(simt_threads, Tile::tokens == 1 ? 4 : 3)
+    simt_kernel(LW_GRID_CONSTANT const Launch launch) {
   using Shape = SimtShape<T, Tile::lanes>;
   LW_SHARED_MEMORY(memory);
   let_next_start();
