@@ -44,12 +44,15 @@ else()
 endif()
 
 # What the kernels are compiled with: the arithmetic's rules first, then warnings, here and in the host's half.
+# (186: an unsigned number compared with zero, which is how a bound that a format makes zero looks once it is known.)
 set(LANEWISE_CUDA_FLAGS
+  -diag-suppress=186
   -fmad=false -ftz=false -prec-div=true -prec-sqrt=true --expt-relaxed-constexpr
   -Werror=all-warnings -Xcompiler=-Wall,-Wextra,-Wshadow,-fvisibility=hidden,-ffp-contract=off)
 
 # lanewise_cuda_units(family KINDS kinds... [TEMPLATE file]): a unit a format of these kinds (HALF, EXP, FLOAT) from
-# `family`_unit.cu.in of the calling folder, where @name@, @NAME@, @kind@ and @grid@ are the format's, @row@ all columns. generated/backends/cuda/
+# `family`_unit.cu.in of the calling folder, where @name@, @NAME@, @kind@, @min@ and @grid@ are the format's, @row@ all
+# columns. generated/backends/cuda/
 # `family`_units.inc lists them as LW_CUDA_UNIT(name, NAME); it is empty where CUDA isn't built or no such template exists
 # yet. Adds the sources to `out`.
 function(lanewise_cuda_units out family)
@@ -66,6 +69,7 @@ function(lanewise_cuda_units out family)
       list(GET fields 0 name)
       list(GET fields 1 NAME)
       list(GET fields 8 kind)
+      list(GET fields 9 min)
       list(GET fields 10 grid)
       list(JOIN fields ", " row)
       if(NOT kind IN_LIST ARG_KINDS)

@@ -184,9 +184,9 @@ typedef void (*lw_parallel_for)(void* user, uint32_t count, void (*task)(void* c
 
 typedef struct lw_device_options {
   uint32_t struct_size;
-  uint32_t threads;             /* of the CPU: at most so many work on a call, the calling one included; 0: one a core */
-  const char* name;             /* "cpu", "cuda:0", "cuda:1" ... ("cuda" is "cuda:0"); NULL: "cpu" */
-  const char* kernel;           /* NULL: the library chooses; otherwise that kernel or an error */
+  uint32_t threads;   /* of the CPU: at most so many work on a call, the calling one included; 0: one a core */
+  const char* name;   /* "cpu", "cuda:0", "cuda:1" ... ("cuda" is "cuda:0"); NULL: "cpu" */
+  const char* kernel; /* NULL: the library chooses; otherwise that kernel or an error */
   lw_parallel_for parallel_for; /* not NULL: in place of the library's own threads; at most `threads` tasks a call */
   void* parallel_user;
   /* "raw" or NULL: matrices are read where they lie, nothing is copied. "rows16": matrices of codes are repacked when
@@ -266,8 +266,8 @@ typedef enum lw_planes LW_ENUM32 { LW_X8 = 1, LW_X16 = 2, LW_X24 = 3 } lw_planes
 /* Room for up to `max_tokens` vectors of `cols` elements. */
 LW_API lw_status lw_activation_create(lw_device* device, lw_planes planes, uint64_t max_tokens, uint64_t cols,
                                       lw_activation** out, lw_error* error);
-/* The same in the caller's memory: ask for the size, give that much at `memory` (64-byte aligned; device memory, 256-byte
- * aligned, on a CUDA device), keep it while the activation lives. */
+/* The same in the caller's memory: ask for the size, give that much at `memory` (64-byte aligned; device memory,
+ * 256-byte aligned, on a CUDA device), keep it while the activation lives. */
 LW_API lw_status lw_activation_workspace(const lw_device* device, lw_planes planes, uint64_t max_tokens, uint64_t cols,
                                          uint64_t* bytes, lw_error* error);
 LW_API lw_status lw_activation_create_in(lw_device* device, lw_planes planes, uint64_t max_tokens, uint64_t cols,

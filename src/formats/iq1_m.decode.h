@@ -18,6 +18,7 @@
 #define LW_IQ1_M_D_PARTS 4
 #define LW_IQ1_M_M_PARTS 0
 #define LW_IQ1_M_MIN_CODE -9
+#define LW_IQ1_M_QUAD_ENDS LW_ENDS_BY_ITSELF
 #define LW_IQ1_M_RAW_CODES 0
 #define LW_IQ1_M_MAX_CODE 9
 #define LW_IQ1_M_MAX_SC 15

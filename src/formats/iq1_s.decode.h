@@ -17,6 +17,7 @@
 #define LW_IQ1_S_D_PARTS 1
 #define LW_IQ1_S_M_PARTS 0
 #define LW_IQ1_S_MIN_CODE -9
+#define LW_IQ1_S_QUAD_ENDS LW_ENDS_BY_ITSELF
 #define LW_IQ1_S_RAW_CODES 0
 #define LW_IQ1_S_MAX_CODE 9
 #define LW_IQ1_S_MAX_SC 15

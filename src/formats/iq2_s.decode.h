@@ -17,6 +17,7 @@
 #define LW_IQ2_S_D_PARTS 1
 #define LW_IQ2_S_M_PARTS 0
 #define LW_IQ2_S_MIN_CODE -43
+#define LW_IQ2_S_QUAD_ENDS LW_ENDS_BY_ITSELF
 #define LW_IQ2_S_RAW_CODES 0
 #define LW_IQ2_S_MAX_CODE 43
 #define LW_IQ2_S_MAX_SC 31

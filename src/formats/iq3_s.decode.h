@@ -16,6 +16,7 @@
 #define LW_IQ3_S_D_PARTS 1
 #define LW_IQ3_S_M_PARTS 0
 #define LW_IQ3_S_MIN_CODE -15
+#define LW_IQ3_S_QUAD_ENDS LW_ENDS_BY_ITSELF
 #define LW_IQ3_S_RAW_CODES 0
 #define LW_IQ3_S_MAX_CODE 15
 #define LW_IQ3_S_MAX_SC 31

@@ -150,6 +150,12 @@ LW_WHERE LwPart lw_part(lw_u32 byte, lw_u32 shift, lw_u32 mask) {
   return part;
 }
 
+// How a format's quad() ends, LW_..._QUAD_ENDS, for who takes that step elsewhere: by lw_bytes_add of MIN_CODE in every
+// byte, by lw_table16 of its only part, or neither.
+#define LW_ENDS_BY_ITSELF 0
+#define LW_ENDS_BY_OFFSET 1
+#define LW_ENDS_BY_TABLE 2
+
 // The functions of a role that a format lacks, so that every decode file offers the same set.
 #define LW_NO_SUB_SCALE(name)                                                    \
   LW_WHERE LwPart name##_sc_part(lw_u32, lw_u32) { return lw_part(0u, 0u, 0u); } \

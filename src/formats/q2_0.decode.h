@@ -14,6 +14,7 @@
 #define LW_Q2_0_D_PARTS 1
 #define LW_Q2_0_M_PARTS 0
 #define LW_Q2_0_MIN_CODE -1
+#define LW_Q2_0_QUAD_ENDS LW_ENDS_BY_OFFSET
 #define LW_Q2_0_RAW_CODES 0
 #define LW_Q2_0_MAX_CODE 2
 #define LW_Q2_0_MAX_SC 1

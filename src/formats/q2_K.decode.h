@@ -15,6 +15,7 @@
 #define LW_Q2_K_D_PARTS 1
 #define LW_Q2_K_M_PARTS 1
 #define LW_Q2_K_MIN_CODE 0
+#define LW_Q2_K_QUAD_ENDS LW_ENDS_BY_ITSELF
 #define LW_Q2_K_RAW_CODES 1
 #define LW_Q2_K_MAX_CODE 3
 #define LW_Q2_K_MAX_SC 15

@@ -16,6 +16,7 @@
 #define LW_Q3_K_D_PARTS 1
 #define LW_Q3_K_M_PARTS 0
 #define LW_Q3_K_MIN_CODE -4
+#define LW_Q3_K_QUAD_ENDS LW_ENDS_BY_OFFSET
 #define LW_Q3_K_RAW_CODES 0
 #define LW_Q3_K_MAX_CODE 3
 #define LW_Q3_K_MAX_SC 32

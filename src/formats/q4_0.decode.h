@@ -13,6 +13,7 @@
 #define LW_Q4_0_D_PARTS 1
 #define LW_Q4_0_M_PARTS 0
 #define LW_Q4_0_MIN_CODE -8
+#define LW_Q4_0_QUAD_ENDS LW_ENDS_BY_OFFSET
 #define LW_Q4_0_RAW_CODES 1
 #define LW_Q4_0_MAX_CODE 7
 #define LW_Q4_0_MAX_SC 1

@@ -14,6 +14,7 @@
 #define LW_Q4_1_D_PARTS 1
 #define LW_Q4_1_M_PARTS 1
 #define LW_Q4_1_MIN_CODE 0
+#define LW_Q4_1_QUAD_ENDS LW_ENDS_BY_ITSELF
 #define LW_Q4_1_RAW_CODES 1
 #define LW_Q4_1_MAX_CODE 15
 #define LW_Q4_1_MAX_SC 1

@@ -16,6 +16,7 @@
 #define LW_Q4_K_D_PARTS 1
 #define LW_Q4_K_M_PARTS 1
 #define LW_Q4_K_MIN_CODE 0
+#define LW_Q4_K_QUAD_ENDS LW_ENDS_BY_ITSELF
 #define LW_Q4_K_RAW_CODES 1
 #define LW_Q4_K_MAX_CODE 15
 #define LW_Q4_K_MAX_SC 63

@@ -14,6 +14,7 @@
 #define LW_Q5_0_D_PARTS 1
 #define LW_Q5_0_M_PARTS 0
 #define LW_Q5_0_MIN_CODE -16
+#define LW_Q5_0_QUAD_ENDS LW_ENDS_BY_OFFSET
 #define LW_Q5_0_RAW_CODES 0
 #define LW_Q5_0_MAX_CODE 15
 #define LW_Q5_0_MAX_SC 1

@@ -14,6 +14,7 @@
 #define LW_Q5_1_D_PARTS 1
 #define LW_Q5_1_M_PARTS 1
 #define LW_Q5_1_MIN_CODE 0
+#define LW_Q5_1_QUAD_ENDS LW_ENDS_BY_ITSELF
 #define LW_Q5_1_RAW_CODES 0
 #define LW_Q5_1_MAX_CODE 31
 #define LW_Q5_1_MAX_SC 1

@@ -15,6 +15,7 @@
 #define LW_Q6_K_D_PARTS 1
 #define LW_Q6_K_M_PARTS 0
 #define LW_Q6_K_MIN_CODE -32
+#define LW_Q6_K_QUAD_ENDS LW_ENDS_BY_OFFSET
 #define LW_Q6_K_RAW_CODES 0
 #define LW_Q6_K_MAX_CODE 31
 #define LW_Q6_K_MAX_SC 128

@@ -13,6 +13,7 @@
 #define LW_Q8_0_D_PARTS 1
 #define LW_Q8_0_M_PARTS 0
 #define LW_Q8_0_MIN_CODE -128
+#define LW_Q8_0_QUAD_ENDS LW_ENDS_BY_ITSELF
 #define LW_Q8_0_RAW_CODES 0
 #define LW_Q8_0_MAX_CODE 127
 #define LW_Q8_0_MAX_SC 1

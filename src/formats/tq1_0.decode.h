@@ -15,6 +15,7 @@
 #define LW_TQ1_0_D_PARTS 1
 #define LW_TQ1_0_M_PARTS 0
 #define LW_TQ1_0_MIN_CODE -1
+#define LW_TQ1_0_QUAD_ENDS LW_ENDS_BY_OFFSET
 #define LW_TQ1_0_RAW_CODES 0
 #define LW_TQ1_0_MAX_CODE 1
 #define LW_TQ1_0_MAX_SC 1

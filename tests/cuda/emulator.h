@@ -2,6 +2,7 @@
 // within its warp. Gives kernels the names of backends/cuda/machine.cuh. For bits, not for speed.
 #pragma once
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -21,9 +22,9 @@
 #define LW_DEVICE_INSIDE inline
 #define LW_DEVICE_CONST [[nodiscard]] inline
 #define LW_KERNEL_TEXT [[maybe_unused]] static
-#define LW_SHARED_MEMORY(name) [[maybe_unused]] std::uint8_t* const name = lanewise::cuda::emulator::shared_memory()
-#define LW_GRID_CONSTANT
 #define LW_LAUNCH_BOUNDS(threads, blocks)
+#define LW_GRID_CONSTANT
+#define LW_SHARED_MEMORY(name) [[maybe_unused]] std::uint8_t* const name = lanewise::cuda::emulator::shared_memory()
 #define LW_UNROLL
 #define LW_NO_UNROLL
 
@@ -53,11 +54,16 @@ struct Block {
   std::uint32_t arrived = 0;
   std::uint64_t round = 0;
   std::vector<Warp> warps;
+  std::uint32_t group_arrived[16] = {};
+  std::uint64_t group_round[16] = {};
   std::vector<std::uint8_t> shared;
   std::uint8_t* shared_base = nullptr;
   std::uint32_t current = 0;
-  ucontext_t scheduler;
+  // A fiber is entered by its context, once, and then goes to and fro by jumps: these need no system call.
+  jmp_buf scheduler;
   std::vector<ucontext_t> contexts;
+  std::unique_ptr<jmp_buf[]> fibers;
+  std::vector<std::uint8_t> started;
   std::vector<std::uint8_t> done;
   const std::function<void()>* kernel = nullptr;
 };
@@ -67,13 +73,24 @@ inline thread_local Block* block = nullptr;
 inline std::uint8_t* shared_memory() { return block->shared_base; }
 inline void yield() {
   Block& b = *block;
-  swapcontext(&b.contexts[b.current], &b.scheduler);
+  if (_setjmp(b.fibers[b.current]) == 0) _longjmp(b.scheduler, 1);
 }
 inline void fiber() {
   Block& b = *block;
   (*b.kernel)();
   b.done[b.current] = 1;
-  swapcontext(&b.contexts[b.current], &b.scheduler);
+  _longjmp(b.scheduler, 1);
+}
+
+// Each fiber up to where it waits next.
+inline void run_round(Block& b) {
+  for (b.current = 0; b.current < b.threads; ++b.current) {
+    if (b.done[b.current] != 0) continue;
+    if (_setjmp(b.scheduler) != 0) continue;
+    if (b.started[b.current] != 0) _longjmp(b.fibers[b.current], 1);
+    b.started[b.current] = 1;
+    setcontext(&b.contexts[b.current]);
+  }
 }
 
 // Starts the fibers of a block and runs them in turn until all have ended.
@@ -85,23 +102,15 @@ inline void run_block(Block& b, const std::vector<std::unique_ptr<char[]>>& stac
     b.contexts[i].uc_link = nullptr;
     makecontext(&b.contexts[i], fiber, 0);
   }
-  for (bool any = true; any;) {
-    any = false;
-    for (std::uint32_t i = 0; i < b.threads; ++i) {
-      if (b.done[i] != 0) continue;
-      any = true;
-      b.current = i;
-      swapcontext(&b.scheduler, &b.contexts[i]);
-    }
-  }
+  while (std::ranges::find(b.done, 0) != b.done.end()) run_round(b);
 }
 
 /// Runs `kernel` for every block of a grid, one after the other, `threads` (a multiple of 32) a block.
 inline void launch(std::uint32_t grid_x, std::uint32_t grid_y, std::uint32_t threads, std::size_t shared_bytes,
                    const std::function<void()>& kernel) {
   constexpr std::size_t stack_bytes = std::size_t{256} << 10;
-  std::vector<std::unique_ptr<char[]>> stacks;
-  for (std::uint32_t i = 0; i < threads; ++i) stacks.push_back(std::make_unique_for_overwrite<char[]>(stack_bytes));
+  static thread_local std::vector<std::unique_ptr<char[]>> stacks;  // kept: making them takes longer than a small grid
+  while (stacks.size() < threads) stacks.push_back(std::make_unique_for_overwrite<char[]>(stack_bytes));
   for (std::uint32_t y = 0; y < grid_y; ++y) {
     for (std::uint32_t x = 0; x < grid_x; ++x) {
       Block b;
@@ -113,6 +122,8 @@ inline void launch(std::uint32_t grid_x, std::uint32_t grid_y, std::uint32_t thr
       b.shared.assign(shared_bytes + 1024, 0xA5);  // what nothing wrote is no zero
       b.shared_base = b.shared.data() + (1024 - reinterpret_cast<std::uintptr_t>(b.shared.data()) % 1024) % 1024;
       b.contexts.resize(threads);
+      b.fibers = std::make_unique<jmp_buf[]>(threads);
+      b.started.assign(threads, 0);
       b.done.assign(threads, 0);
       b.kernel = &kernel;
       block = &b;
@@ -154,6 +165,15 @@ LW_DEVICE void sync_block() {
     ++b.round;
   }
   while (b.round == round) emulator::yield();
+}
+LW_DEVICE void sync_group(std::uint32_t index) {
+  emulator::Block& b = *emulator::block;
+  const std::uint64_t round = b.group_round[index];
+  if (++b.group_arrived[index] == 256) {
+    b.group_arrived[index] = 0;
+    ++b.group_round[index];
+  }
+  while (b.group_round[index] == round) emulator::yield();
 }
 LW_DEVICE void sync_warp() {
   const std::uint32_t nothing[1] = {0};
@@ -268,6 +288,11 @@ inline void mma(std::int32_t (&c)[4], const std::uint32_t (&words)[6], A a_byte)
 LW_DEVICE void mma_s8(std::int32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t a2, std::uint32_t a3,
                       std::uint32_t b0, std::uint32_t b1) {
   mma(c, {a0, a1, a2, a3, b0, b1}, signed_byte);
+}
+LW_DEVICE void mma_s8_first(std::int32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t a2,
+                            std::uint32_t a3, std::uint32_t b0, std::uint32_t b1) {
+  c[0] = c[1] = c[2] = c[3] = 0;
+  mma_s8(c, a0, a1, a2, a3, b0, b1);
 }
 LW_DEVICE void mma_u8(std::int32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t a2, std::uint32_t a3,
                       std::uint32_t b0, std::uint32_t b1) {

@@ -13,10 +13,10 @@
 #define LW_DEVICE_MEMBER static __device__ __forceinline__
 #define LW_DEVICE_INSIDE __device__ __forceinline__
 #define LW_DEVICE_CONST [[nodiscard]] __device__ __forceinline__
-#define LW_KERNEL_TEXT __global__
+#define LW_KERNEL_TEXT static __global__
+#define LW_LAUNCH_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
 #define LW_SHARED_MEMORY(name) extern __shared__ __align__(1024) std::uint8_t name[]
 #define LW_GRID_CONSTANT __grid_constant__
-#define LW_LAUNCH_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
 #define LW_UNROLL _Pragma("unroll")
 #define LW_NO_UNROLL _Pragma("unroll 1")
 
@@ -30,6 +30,8 @@ LW_DEVICE std::uint32_t grid_blocks() { return gridDim.x; }
 
 LW_DEVICE void sync_block() { __syncthreads(); }
 LW_DEVICE void sync_warp() { __syncwarp(); }
+// Threads 256 * index .. 256 * index + 255 of the block; index 0 .. 14.
+LW_DEVICE void sync_group(std::uint32_t index) { asm volatile("bar.sync %0, 256;" ::"r"(index + 1) : "memory"); }
 LW_DEVICE std::uint32_t shuffle(std::uint32_t x, std::uint32_t lane) {
   return __shfl_sync(~0u, x, static_cast<int>(lane));
 }
@@ -159,6 +161,15 @@ LW_DEVICE void mma_s8(std::int32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, 
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 #endif
 }
+// C = A * B.
+LW_DEVICE void mma_s8_first(std::int32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t a2,
+                            std::uint32_t a3, std::uint32_t b0, std::uint32_t b1) {
+#if __CUDA_ARCH__ >= 800
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%10,%10,%10,%10};"
+      : "=r"(c[0]), "=r"(c[1]), "=r"(c[2]), "=r"(c[3])
+      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1), "r"(0));
+#endif
+}
 // The same with unsigned bytes in A.
 LW_DEVICE void mma_u8(std::int32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t a2, std::uint32_t a3,
                       std::uint32_t b0, std::uint32_t b1) {
@@ -185,7 +196,8 @@ LW_DEVICE void let_next_start() {
 struct alignas(8) Barrier {
   std::uint64_t state;
 };
-#if __CUDA_ARCH__ >= 900
+// (No architecture: what the host's half of the compilation sees.)
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 LW_DEVICE std::uint32_t shared_address(const void* p) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
 }

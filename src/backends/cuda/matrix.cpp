@@ -27,9 +27,7 @@ bool has_layout_units(Layout layout, Format format) {
 }
 
 std::uint64_t layout_bytes(Layout layout, const MatrixView& shape) {
-#if LANEWISE_CUDA_FRAG
   if (layout == Layout::frag) return frag_bytes(shape.format, shape.rows, shape.cols);
-#endif
   return layout == Layout::raw ? shape.bytes() : 0;
 }
 

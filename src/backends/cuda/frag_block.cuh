@@ -1,0 +1,445 @@
+// One super-block of a tile times a slice of x: what a warp adds to the accumulators of one eighth of K. A mode says
+// how tokens and planes lie in the eight columns of the matrix unit. All sums up to a d-group's are integers, exact in
+// any order; the steps after that are those of docs/arithmetic.md, one rounded fp32 operation each.
+#pragma once
+
+#include "backends/cuda/frag_tile.cuh"
+
+namespace lanewise::cuda {
+
+/// The slice of x that a block meets, in shared memory or as the image has it.
+struct FragX {
+  static constexpr std::uint32_t zero_bytes = 512;
+
+  const std::uint8_t* codes;    ///< image.h's codes
+  const std::int32_t* joined;   ///< [blocks][groups][slots]: sums of q of groups, for sub-mins, in shared memory
+  const std::int32_t* sums;     ///< [blocks][groups][columns]: the same plane by plane
+  const std::int32_t* starts;   ///< [blocks][groups][columns], in shared memory: the sums times what codes lack
+  const std::uint8_t* zeros;    ///< zero_bytes of them, in shared memory
+  const std::uint32_t* powers;  ///< [blocks][slots]: 2^e, or e where d is an exponent
+  std::uint32_t slots;
+  std::uint32_t columns;
+};
+
+/// 2^exponent as formats with an exponent for d take it: +0 below 2^-126, +infinity above 2^90.
+LW_DEVICE float frag_power(std::int32_t exponent) {
+  if (exponent < -126) return 0.0F;
+  if (exponent > 90) return float_of(0x7F800000U);
+  return float_of(static_cast<std::uint32_t>(exponent + 127) << 23);
+}
+
+template <class F>
+struct FragScale {
+  float d;
+  std::int32_t exponent;
+  LW_DEVICE_MEMBER FragScale of(std::uint32_t raw) {
+    FragScale s;
+    s.d = F::d(raw);
+    s.exponent = F::exponent(raw);
+    return s;
+  }
+  // (d * F) * 2^e
+  LW_DEVICE_CONST float term(float value, std::uint32_t power) const {
+    if constexpr (F::exponent_scale) {
+      return multiply(value, frag_power(exponent + static_cast<std::int32_t>(power)));
+    } else {
+      return multiply(multiply(d, value), float_of(power));
+    }
+  }
+};
+
+LW_DEVICE float two_planes(std::int32_t low, std::int32_t high) {
+  return add(to_float(low), multiply(256.0F, to_float(high)));
+}
+
+template <class F>
+struct FragFacts {
+  using P = FragPlan<F>;
+  static constexpr bool narrow = F::group < 32;   // two sub-scales within 32 elements
+  static constexpr bool wide = F::dgroup == 256;  // one accumulator an eighth
+  static constexpr bool scaled = P::sc_bits != 0;
+  static constexpr std::uint32_t chains = wide ? 1 : F::dgroup == 128 ? 2 : 4;
+  static constexpr std::uint32_t groups = narrow ? 16 : 8;  // of 16 or 32 elements, as sums of x come
+  static constexpr bool grouped = F::sc_parts != 0 || narrow;
+};
+
+// ---- One token in two planes ----
+//
+// Columns 2p and 2p + 1 are the planes of the groups whose number is p modulo four (of d-groups of 64 and 128: of
+// d-group p): B is zero elsewhere, so that one accumulator holds four groups, group 4x + t in lane t.
+template <class F>
+struct FragOne {
+  using P = FragPlan<F>;
+  using Facts = FragFacts<F>;
+  static constexpr std::uint32_t window = 1;
+  static constexpr std::uint32_t planes = 2;
+  static constexpr std::uint32_t outputs = frag_rows;
+  static constexpr std::uint32_t most_groups = 3;
+  static constexpr bool x_shared = true;
+  static constexpr bool all_nibbles = Facts::scaled && P::has_lane_nibbles && P::sc_bits == 3;
+  static constexpr bool joins = true;
+  static constexpr std::uint32_t sets = Facts::narrow ? 4 : Facts::wide || F::dgroup <= 32 ? 2 : 1;
+
+  // Wide: of row g + 8 (t % 2); else of chain t of both rows.
+  float a[2] = {0.0F, 0.0F};
+
+  LW_BOTH static std::uint32_t pair_of(std::uint32_t s) {
+    return F::dgroup == 64 ? s / 2 : F::dgroup == 128 ? s / 4 : s % 4;
+  }
+
+  LW_DEVICE_INSIDE void add_block(const FragTile<F>& w, const FragX& x, std::uint32_t b) {
+    const std::uint32_t lane = thread_index() % 32;
+    const std::uint32_t t = lane % 4;
+    const std::uint32_t pair = lane / 8;
+    std::int32_t c[sets][4];
+    LW_UNROLL
+    for (std::uint32_t i = 0; i < sets; ++i) start(x, b, i, c[i]);
+    // What this lane multiplies in the groups that are its columns', and zeros for the others, from where they lie: an
+    // address chosen for a few groups costs less than two words chosen for each.
+    const std::uint8_t* const mine = x.codes + b * 512 + lane / 4 % 2 * 32 + 8 * t;
+    constexpr std::uint32_t kinds = sets == 1 ? 8 : Facts::narrow ? 2 : 4;
+    const std::uint8_t* from[kinds];
+    LW_UNROLL
+    for (std::uint32_t i = 0; i < kinds; ++i) {
+      const bool own = sets == 1 ? pair == pair_of(i) : Facts::narrow ? pair / 2 == i && t / 2 == pair % 2 : pair == i;
+      from[i] = own ? mine : x.zeros;
+    }
+    LW_UNROLL
+    for (std::uint32_t s = 0; s < 8; ++s) {
+      static_assert(FragX::zero_bytes == 8 * 64, "as many as x has a super-block");
+      const uint2 v = *reinterpret_cast<const uint2*>(from[s % kinds] + s * 64);
+      mma_s8(c[Facts::narrow ? s / 2
+               : sets > 1    ? s / 4
+                             : 0],
+             w.quad(s, 0, 0), w.quad(s, 0, 1), w.quad(s, 1, 0), w.quad(s, 1, 1), v.x, v.y);
+    }
+    const std::uint32_t power = x.powers[b];
+    if constexpr (Facts::wide) {
+      add_wide(w, x, b, c, power);
+    } else {
+      LW_UNROLL
+      for (std::uint32_t i = 0; i < sets; ++i) add_narrow(w, x, b, c[i], 4 * i + t, power);
+    }
+  }
+
+  // Where the sums of set i start: columns 2t and 2t + 1 are group 4i + t's, or d-group t's.
+  LW_DEVICE_MEMBER void start(const FragX& x, std::uint32_t b, std::uint32_t i, std::int32_t (&c)[4]) {
+    const std::uint32_t t = thread_index() % 4;
+    c[0] = c[1] = 0;
+    if constexpr (F::offset != 0) {
+      constexpr std::uint32_t n = sets > 1 ? 1 : F::dgroup / 32;
+      if (sets > 1 || t < P::dgroups) {
+        LW_UNROLL
+        for (std::uint32_t k = 0; k < n; ++k) {
+          const std::int32_t* at = x.starts + (b * Facts::groups + 4 * i + t * n + k) * 2;
+          c[0] += at[0];
+          c[1] += at[1];
+        }
+      }
+    }
+    c[2] = c[0];
+    c[3] = c[1];
+  }
+
+  LW_DEVICE_INSIDE void add_wide(const FragTile<F>& w, const FragX& x, std::uint32_t b,
+                                 const std::int32_t (&c)[sets][4], std::uint32_t power) {
+    const std::uint32_t t = thread_index() % 4;
+    std::int32_t j[2][2] = {{0, 0}, {0, 0}};
+    std::int32_t m[2] = {0, 0};
+    LW_UNROLL
+    for (std::uint32_t i = 0; i < sets; ++i) {
+      LW_UNROLL
+      for (std::uint32_t h = 0; h < 2; ++h) {
+        const std::int32_t sc = Facts::scaled ? w.lane_sc(h, i) : 1;
+        j[h][0] += sc * c[i][2 * h];
+        j[h][1] += sc * c[i][2 * h + 1];
+        if constexpr (F::has_min) m[h] += w.lane_mn(h, i) * x.joined[b * Facts::groups + 4 * i + t];
+      }
+    }
+    // Lanes of even t keep row g, the others row g + 8.
+    const bool second = t % 2 != 0;
+    std::int32_t low = second ? j[1][0] : j[0][0];
+    std::int32_t high = second ? j[1][1] : j[0][1];
+    low += shuffle_xor(second ? j[0][0] : j[1][0], 1);
+    high += shuffle_xor(second ? j[0][1] : j[1][1], 1);
+    low += shuffle_xor(low, 2);
+    high += shuffle_xor(high, 2);
+    const auto scale = FragScale<F>::of(second ? w.d_raw(1, 0) : w.d_raw(0, 0));
+    a[0] = add(a[0], scale.term(two_planes(low, high), power));
+    if constexpr (F::has_min) {
+      std::int32_t min = second ? m[1] : m[0];
+      min += shuffle_xor(second ? m[0] : m[1], 1);
+      min += shuffle_xor(min, 2);
+      const float scale_m = F::m(second ? w.m_raw(1, 0) : w.m_raw(0, 0));
+      a[0] = add(a[0], multiply(multiply(scale_m, to_float(min)), float_of(power)));
+    }
+  }
+
+  LW_DEVICE_INSIDE void add_narrow(const FragTile<F>& w, const FragX& x, std::uint32_t b, const std::int32_t (&c)[4],
+                                   std::uint32_t i, std::uint32_t power) {
+    const bool exists = i < P::dgroups;
+    LW_UNROLL
+    for (std::uint32_t h = 0; h < 2; ++h) {
+      const auto scale = FragScale<F>::of(exists ? w.d_at(h, i) : 0U);
+      const float term = scale.term(two_planes(c[2 * h], c[2 * h + 1]), power);
+      a[h] = add(a[h], exists ? term : 0.0F);
+      if constexpr (F::has_min) {
+        const float m = F::m(w.m_at(h, i));
+        a[h] = add(a[h], multiply(multiply(m, to_float(x.joined[b * Facts::groups + i])), float_of(power)));
+      }
+    }
+  }
+
+  // r of this eighth, output by output: row g + 8h at [g + 8h].
+  LW_DEVICE_INSIDE void fold(float* out) {
+    const std::uint32_t lane = thread_index() % 32;
+    const std::uint32_t t = lane % 4;
+    if constexpr (Facts::wide) {
+      if (t < 2) out[lane / 4 + 8 * t] = a[0];
+    } else {
+      LW_UNROLL
+      for (std::uint32_t h = 0; h < 2; ++h) {
+        a[h] = add(a[h], shuffle_xor(a[h], 1));
+        a[h] = add(a[h], shuffle_xor(a[h], 2));
+      }
+      if (t < 2) out[lane / 4 + 8 * t] = t == 0 ? a[0] : a[1];
+    }
+    a[0] = a[1] = 0.0F;
+  }
+};
+
+// ---- Several tokens ----
+//
+// FragFour: column 2 * token + plane. FragEight: a column a token, a matrix product a plane. `Self` says where sums of
+// a token's planes lie among a lane's.
+template <class F, std::uint32_t Window, std::uint32_t Planes, bool XShared>
+struct FragMany {
+  using P = FragPlan<F>;
+  using Facts = FragFacts<F>;
+  static constexpr std::uint32_t window = Window;
+  static constexpr std::uint32_t planes = Planes;
+  static constexpr std::uint32_t most_groups = 2;
+  static constexpr bool x_shared = XShared;
+  static constexpr bool paired = Window == 4;
+  static_assert(!paired || Planes == 2);
+  static constexpr std::uint32_t products = paired ? 1 : Planes;
+  static constexpr std::uint32_t tokens = paired ? 1 : 2;  // a lane's: t, or 2t and 2t + 1
+  static constexpr std::uint32_t outputs = frag_rows * Window;
+  static constexpr bool all_nibbles = P::has_lane_nibbles;
+  static constexpr bool joins = Planes == 2;
+  static constexpr std::uint32_t min_sums = joins ? 1 : Planes;
+
+  float a[Facts::chains][2][tokens];
+
+  LW_DEVICE_INSIDE FragMany() { clear(); }
+  LW_DEVICE_INSIDE void clear() {
+    LW_UNROLL
+    for (std::uint32_t v = 0; v < Facts::chains; ++v) {
+      LW_UNROLL
+      for (std::uint32_t h = 0; h < 2; ++h) {
+        LW_UNROLL
+        for (std::uint32_t i = 0; i < tokens; ++i) a[v][h][i] = 0.0F;
+      }
+    }
+  }
+
+  struct Sums {
+    std::int32_t c[products][4];
+    LW_DEVICE_INSIDE void clear() {
+      LW_UNROLL
+      for (std::uint32_t p = 0; p < products; ++p) c[p][0] = c[p][1] = c[p][2] = c[p][3] = 0;
+    }
+    // Where the sums of groups i .. i + n - 1 start.
+    LW_DEVICE_INSIDE void start(const FragX& x, std::uint32_t b, std::uint32_t i, std::uint32_t n,
+                                const std::uint32_t (&slot)[tokens]) {
+      clear();
+      if constexpr (F::offset != 0) {
+        LW_UNROLL
+        for (std::uint32_t p = 0; p < products; ++p) {
+          LW_UNROLL
+          for (std::uint32_t k = 0; k < n; ++k) {
+            LW_UNROLL
+            for (std::uint32_t column = 0; column < 2; ++column) {
+              const std::uint32_t at = paired ? 2 * slot[0] + column : image_column(x.slots, Planes, slot[column], p);
+              const std::uint32_t index = (b * Facts::groups + i + k) * x.columns + at;
+              if constexpr (XShared) {
+                c[p][column] += x.starts[index];
+              } else {
+                c[p][column] += F::offset * x.sums[index];
+              }
+            }
+          }
+          c[p][2] = c[p][0];
+          c[p][3] = c[p][1];
+        }
+      }
+    }
+    template <bool First>
+    LW_DEVICE_INSIDE void multiply_add(std::uint32_t p, const std::uint32_t (&a)[4], std::uint32_t b0,
+                                       std::uint32_t b1) {
+      if constexpr (First && F::offset == 0) {
+        mma_s8_first(c[p], a[0], a[1], a[2], a[3], b0, b1);
+      } else {
+        mma_s8(c[p], a[0], a[1], a[2], a[3], b0, b1);
+      }
+    }
+  };
+
+  LW_DEVICE_INSIDE void add_block(const FragTile<F>& w, const FragX& x, std::uint32_t b) {
+    const std::uint32_t lane = thread_index() % 32;
+    const std::uint32_t t = lane % 4;
+    const std::uint32_t g = lane / 4;
+    const std::uint32_t group_bytes = x.columns * 32;
+    const std::uint8_t* at = x.codes + b * 8U * group_bytes + 8 * t;
+    const bool present = paired || g < x.slots;
+    std::uint32_t column[products];
+    LW_UNROLL
+    for (std::uint32_t p = 0; p < products; ++p) column[p] = (paired ? g : image_column(x.slots, Planes, g, p)) * 32;
+    std::uint32_t power[tokens];
+    std::uint32_t slot[tokens];
+    LW_UNROLL
+    for (std::uint32_t i = 0; i < tokens; ++i) {
+      slot[i] = paired ? t : 2 * t + i < x.slots ? 2 * t + i : 0U;
+      power[i] = x.powers[b * x.slots + slot[i]];
+    }
+    Sums j;
+    j.clear();
+    std::int32_t m[min_sums][2][tokens];
+    if constexpr (F::has_min) clear_mins(m);
+    LW_UNROLL
+    for (std::uint32_t s = 0; s < 8; ++s) {
+      const std::uint32_t codes[4] = {w.quad(s, 0, 0), w.quad(s, 0, 1), w.quad(s, 1, 0), w.quad(s, 1, 1)};
+      uint2 v[products];
+      LW_UNROLL
+      for (std::uint32_t p = 0; p < products; ++p) {
+        v[p].x = v[p].y = 0;
+        if (present) v[p] = *reinterpret_cast<const uint2*>(at + s * group_bytes + column[p]);
+      }
+      if constexpr (Facts::narrow) {
+        LW_UNROLL
+        for (std::uint32_t half = 0; half < 2; ++half) {
+          const bool own = t / 2 == half;
+          Sums c;
+          if constexpr (F::offset != 0) c.start(x, b, 2 * s + half, 1, slot);
+          LW_UNROLL
+          for (std::uint32_t p = 0; p < products; ++p) {
+            c.template multiply_add<true>(p, codes, own ? v[p].x : 0U, own ? v[p].y : 0U);
+          }
+          take(w, x, b, 2 * s + half, c, j, m, power, slot);
+        }
+      } else if constexpr (Facts::scaled) {
+        Sums c;
+        if constexpr (F::offset != 0) c.start(x, b, s, 1, slot);
+        LW_UNROLL
+        for (std::uint32_t p = 0; p < products; ++p) c.template multiply_add<true>(p, codes, v[p].x, v[p].y);
+        take(w, x, b, s, c, j, m, power, slot);
+      } else {
+        if (F::offset != 0 && s * 32 % F::dgroup == 0) j.start(x, b, s, F::dgroup / 32, slot);
+        LW_UNROLL
+        for (std::uint32_t p = 0; p < products; ++p) j.template multiply_add<false>(p, codes, v[p].x, v[p].y);
+        if constexpr (F::has_min) add_min(w, x, b, s, m, slot);
+        if ((s + 1) * 32 % F::dgroup == 0) finish(w, (s + 1) * 32 / F::dgroup - 1, j, m, power);
+      }
+    }
+  }
+
+  // The sums of group i join those of its d-group.
+  LW_DEVICE_INSIDE void take(const FragTile<F>& w, const FragX& x, std::uint32_t b, std::uint32_t i, const Sums& c,
+                             Sums& j, std::int32_t (&m)[min_sums][2][tokens], const std::uint32_t (&power)[tokens],
+                             const std::uint32_t (&slot)[tokens]) {
+    LW_UNROLL
+    for (std::uint32_t h = 0; h < 2; ++h) {
+      const std::int32_t sc = Facts::scaled ? w.sc(h, i) : 1;
+      LW_UNROLL
+      for (std::uint32_t p = 0; p < products; ++p) {
+        j.c[p][2 * h] += sc * c.c[p][2 * h];
+        j.c[p][2 * h + 1] += sc * c.c[p][2 * h + 1];
+      }
+    }
+    if constexpr (F::has_min) add_min(w, x, b, i, m, slot);
+    if ((i + 1) * F::group % F::dgroup == 0) finish(w, (i + 1) * F::group / F::dgroup - 1, j, m, power);
+  }
+  LW_DEVICE_INSIDE void add_min(const FragTile<F>& w, const FragX& x, std::uint32_t b, std::uint32_t i,
+                                std::int32_t (&m)[min_sums][2][tokens], const std::uint32_t (&slot)[tokens]) {
+    LW_UNROLL
+    for (std::uint32_t n = 0; n < tokens; ++n) {
+      LW_UNROLL
+      for (std::uint32_t p = 0; p < min_sums; ++p) {
+        std::int32_t sum;
+        if constexpr (joins && XShared) {
+          sum = x.joined[(b * Facts::groups + i) * x.slots + slot[n]];
+        } else {
+          const std::int32_t* sums = x.sums + (b * Facts::groups + i) * x.columns;
+          sum = sums[image_column(x.slots, Planes, slot[n], p)];
+          if (joins) sum += 256 * sums[image_column(x.slots, Planes, slot[n], 1)];
+        }
+        LW_UNROLL
+        for (std::uint32_t h = 0; h < 2; ++h) {
+          m[p][h][n] += (FragPlan<F>::has_mn && Facts::scaled ? w.mn(h, i) : 1) * sum;
+        }
+      }
+    }
+  }
+  LW_DEVICE_INSIDE static void clear_mins(std::int32_t (&m)[min_sums][2][tokens]) {
+    LW_UNROLL
+    for (std::uint32_t p = 0; p < min_sums; ++p) {
+      LW_UNROLL
+      for (std::uint32_t h = 0; h < 2; ++h) {
+        LW_UNROLL
+        for (std::uint32_t n = 0; n < tokens; ++n) m[p][h][n] = 0;
+      }
+    }
+  }
+  LW_DEVICE_CONST float value_of(const Sums& j, std::uint32_t h, std::uint32_t n) const {
+    if constexpr (paired) {
+      return two_planes(j.c[0][2 * h], j.c[0][2 * h + 1]);
+    } else if constexpr (Planes == 1) {
+      return to_float(j.c[0][2 * h + n]);
+    } else if constexpr (Planes == 2) {
+      return two_planes(j.c[0][2 * h + n], j.c[1][2 * h + n]);
+    } else {
+      return add(two_planes(j.c[0][2 * h + n], j.c[1][2 * h + n]), multiply(65536.0F, to_float(j.c[2][2 * h + n])));
+    }
+  }
+  // D-group i is complete.
+  LW_DEVICE_INSIDE void finish(const FragTile<F>& w, std::uint32_t i, Sums& j, std::int32_t (&m)[min_sums][2][tokens],
+                               const std::uint32_t (&power)[tokens]) {
+    LW_UNROLL
+    for (std::uint32_t h = 0; h < 2; ++h) {
+      const auto scale = FragScale<F>::of(w.d_raw(h, i));
+      const float scale_m = F::has_min ? F::m(w.m_raw(h, i)) : 0.0F;
+      LW_UNROLL
+      for (std::uint32_t n = 0; n < tokens; ++n) {
+        float& sum = a[i % 4 % Facts::chains][h][n];
+        sum = add(sum, scale.term(value_of(j, h, n), power[n]));
+        if constexpr (F::has_min) {
+          float value = to_float(m[0][h][n]);
+          if constexpr (min_sums == 3) {
+            value = add(two_planes(m[0][h][n], m[1][h][n]), multiply(65536.0F, to_float(m[2][h][n])));
+          }
+          sum = add(sum, multiply(multiply(scale_m, value), float_of(power[n])));
+        }
+      }
+    }
+    j.clear();
+    if constexpr (F::has_min) clear_mins(m);
+  }
+
+  // r of this eighth: row g + 8h, token n at [(g + 8h) * window + n].
+  LW_DEVICE_INSIDE void fold(float* out) {
+    const std::uint32_t lane = thread_index() % 32;
+    LW_UNROLL
+    for (std::uint32_t h = 0; h < 2; ++h) {
+      LW_UNROLL
+      for (std::uint32_t n = 0; n < tokens; ++n) {
+        float r = a[0][h][n];
+        if constexpr (Facts::chains == 2) r = add(r, a[1][h][n]);
+        if constexpr (Facts::chains == 4) r = add(add(r, a[1][h][n]), add(a[2][h][n], a[3][h][n]));
+        out[h * 8 * window + lane * tokens + n] = r;
+      }
+    }
+    clear();
+  }
+};
+
+}  // namespace lanewise::cuda

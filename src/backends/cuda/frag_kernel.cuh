@@ -1,0 +1,279 @@
+// The `frag` kernel: persistent blocks of one or more groups of eight warps; warp g of a group owns eighth g of K for
+// all of the group's tiles of 16 rows, so that an accumulator's chain never leaves a warp. Each warp has a ring of bulk
+// copies of its own; the eight partial sums of an output meet in shared memory, a batch of tiles at a time.
+#pragma once
+
+#include "backends/cuda/frag_block.cuh"
+#include "backends/cuda/frag_pack.cuh"
+#include "backends/cuda/frag_shape.h"
+#include "backends/cuda/launch.h"
+#include "backends/cuda/place.cuh"
+#include "backends/cuda/store.cuh"
+
+namespace lanewise::cuda {
+
+template <class F, class Mode>
+struct FragGroup {
+  using P = FragPlan<F>;
+
+  const Launch& launch;
+  const FragShape& shape;
+  std::uint8_t* memory;
+  std::uint32_t warp = 0;   // of its group
+  std::uint32_t first = 0;  // tile, and from one to the next
+  std::uint32_t step = 0;
+  std::uint32_t tiles = 0;             // of all experts
+  std::uint32_t begin = 0, count = 0;  // the eighth's super-blocks
+  std::uint32_t chunks = 0;            // of an eighth
+  std::uint8_t* ring = nullptr;
+  Barrier* full = nullptr;
+  std::uint8_t* scratch = nullptr;
+  // What to ask for next: the chunk of a tile, and where it lies.
+  std::uint32_t next_tile = 0, next_chunk = 0;
+  const std::uint8_t* next = nullptr;
+
+  LW_DEVICE_CONST std::uint32_t tail_groups() const { return static_cast<std::uint32_t>(launch.cols % frag_cols / 32); }
+  LW_DEVICE_CONST std::uint32_t block_bytes(std::uint32_t b) const {
+    if (P::has_tail && b + 1 == launch.blocks && tail_groups() != 0)
+      return tail_groups() * 32 / F::elements * F::bytes * frag_rows;
+    return P::bytes;
+  }
+  LW_DEVICE_CONST const std::uint8_t* tile_begin(std::uint32_t tile) const {
+    const Place place = find_place(launch, frag_rows, shape.tiles, tile);
+    return place.w + place.row * (launch.cols / F::elements * F::bytes) + begin * std::uint64_t{P::bytes};
+  }
+  // One lane: asks for the next chunk into a stage, if there is one.
+  LW_DEVICE_INSIDE void issue(std::uint32_t stage) {
+    if (next_tile >= tiles || count == 0) return;
+    if (next_chunk == 0) next = tile_begin(next_tile);
+    const std::uint32_t done = next_chunk * shape.chunk;
+    const std::uint32_t n = count - done < shape.chunk ? count - done : shape.chunk;
+    const std::uint32_t bytes = (n - 1) * P::bytes + block_bytes(begin + done + n - 1);
+    barrier_expect(&full[stage], bytes);
+    copy_bulk(ring + stage * shape.chunk * P::bytes, next, bytes, &full[stage]);
+    next += bytes;
+    if (++next_chunk == chunks) {
+      next_chunk = 0;
+      next_tile += step;
+    }
+  }
+
+  LW_DEVICE_INSIDE void add_chunk(Mode& mode, const FragX& x, const std::uint8_t* at, std::uint32_t from,
+                                  std::uint32_t n) {
+    LW_NO_UNROLL
+    for (std::uint32_t i = 0; i < n; ++i) {
+      const std::uint8_t* tile = at + i * P::bytes;
+      if constexpr (P::has_tail) {
+        if (from + i + 1 == launch.blocks && tail_groups() != 0) {
+          const std::uint64_t stride = tail_groups() * 32 / F::elements * F::bytes;
+          FragPacker<F>::pack(RawTile{tile, stride, frag_rows, tail_groups()}, scratch);
+          sync_warp();
+          tile = scratch;
+        }
+      }
+      FragTile<F> w;
+      w.load(tile, Mode::all_nibbles);
+      mode.add_block(w, x, from + i);
+    }
+  }
+
+  // The outputs of `n` tiles from `tile` on; by the whole group.
+  LW_DEVICE_INSIDE void finish(const float* sums, std::uint32_t tile, std::uint32_t n, const std::uint32_t* poisoned) {
+    const std::uint32_t thread = thread_index() % group_threads;
+    LW_NO_UNROLL
+    for (std::uint32_t i = thread; i < n * Mode::outputs; i += group_threads) {
+      const std::uint32_t index = i / Mode::outputs;
+      const std::uint32_t output = i % Mode::outputs;
+      const float* r = sums + index * group_warps * Mode::outputs + output;
+      float eighths[8];
+      LW_UNROLL
+      for (std::uint32_t g = 0; g < 8; ++g) eighths[g] = r[g * Mode::outputs];
+      const float y = fold_eighths(eighths);
+      const Place place = find_place(launch, frag_rows, shape.tiles, tile + index * step);
+      const Target& target = launch.targets[place.target];
+      const std::uint64_t row = place.row + output / Mode::window;
+      const std::uint32_t token = output % Mode::window;
+      if (row < target.rows && token < launch.tokens) {
+        store_output(launch, target, row, token, y, poisoned[token] != 0, place.expert);
+      }
+    }
+  }
+};
+
+// The slice of x on its way to shared memory: what a thread's first round brings is asked for at once, since each trip
+// to the L2 cache is a good part of a small product's time.
+template <class F, class Mode>
+struct FragXLoad {
+  const Launch& launch;
+  const FragShape& shape;
+  std::uint8_t* memory;
+  std::uint32_t slots, columns;
+  const std::uint32_t* scale = nullptr;
+  const std::int32_t* sums = nullptr;
+  const std::uint8_t* codes = nullptr;
+  uint4 first_codes{};
+  std::uint32_t first_power = 0;
+  std::int32_t first_sum = 0;
+
+  static constexpr bool joined = F::has_min && Mode::joins;
+
+  LW_DEVICE_INSIDE void locate() {
+    const ImageOffsets at(slots, Mode::planes, launch.blocks);
+    scale = reinterpret_cast<const std::uint32_t*>(launch.x + (F::exponent_scale ? at.exponents : at.powers));
+    sums = reinterpret_cast<const std::int32_t*>(launch.x + (FragFacts<F>::narrow ? at.sums16 : at.sums32));
+    codes = launch.x + at.codes;
+  }
+  LW_DEVICE_CONST std::uint32_t code_pieces() const { return launch.blocks * 16U * columns; }  // of 16 bytes
+  LW_DEVICE_CONST std::uint32_t powers() const { return launch.blocks * slots; }
+  LW_DEVICE_CONST std::uint32_t sum_count() const {
+    return launch.blocks * FragFacts<F>::groups * (joined ? slots : columns);
+  }
+  LW_DEVICE_CONST std::int32_t sum(std::uint32_t i) const {
+    if constexpr (joined) {
+      const std::int32_t* group = sums + i / slots * columns;
+      const auto low = static_cast<std::int32_t>(load1(group + image_column(slots, Mode::planes, i % slots, 0)));
+      const auto high = static_cast<std::int32_t>(load1(group + image_column(slots, Mode::planes, i % slots, 1)));
+      return low + 256 * high;
+    } else {
+      return F::offset * static_cast<std::int32_t>(load1(sums + i));
+    }
+  }
+  LW_DEVICE_INSIDE void ask() {
+    if constexpr (Mode::x_shared) {
+      const std::uint32_t i = thread_index();
+      if (i < code_pieces()) first_codes = load4(codes + 16ULL * i);
+      if (i < powers()) first_power = load1(scale + i);
+      if constexpr (joined || F::offset != 0) {
+        if (i < sum_count()) first_sum = sum(i);
+      }
+    }
+  }
+  LW_DEVICE_INSIDE void take(FragX& x) {
+    x.slots = slots;
+    x.columns = columns;
+    x.sums = sums;
+    x.joined = x.starts = nullptr;
+    x.zeros = nullptr;
+    if constexpr (!Mode::x_shared) {
+      x.codes = codes;
+      x.powers = scale;
+    } else {
+      const std::uint32_t step = block_threads();
+      auto* to = reinterpret_cast<uint4*>(memory + shape.x_at);
+      for (std::uint32_t i = thread_index(); i < code_pieces(); i += step) {
+        to[i] = i == thread_index() ? first_codes : load4(codes + 16ULL * i);
+      }
+      auto* powers_to = reinterpret_cast<std::uint32_t*>(memory + shape.powers_at);
+      for (std::uint32_t i = thread_index(); i < powers(); i += step) {
+        powers_to[i] = i == thread_index() ? first_power : load1(scale + i);
+      }
+      if constexpr (joined || F::offset != 0) {
+        auto* sums_to = reinterpret_cast<std::int32_t*>(memory + shape.joined_at);
+        for (std::uint32_t i = thread_index(); i < sum_count(); i += step) {
+          sums_to[i] = i == thread_index() ? first_sum : sum(i);
+        }
+      }
+      if constexpr (Mode::window == 1) {
+        auto* zeros = reinterpret_cast<std::uint32_t*>(memory + shape.zeros_at);
+        if (thread_index() < FragX::zero_bytes / 4) zeros[thread_index()] = 0;
+      }
+      x.codes = memory + shape.x_at;
+      x.zeros = memory + shape.zeros_at;
+      x.joined = reinterpret_cast<const std::int32_t*>(memory + shape.joined_at);
+      x.starts = x.joined;
+      x.powers = reinterpret_cast<const std::uint32_t*>(memory + shape.powers_at);
+    }
+  }
+};
+
+template <class F, class Mode>
+LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
+  using P = FragPlan<F>;
+  LW_SHARED_MEMORY(memory);
+  const std::uint32_t thread = thread_index();
+  const std::uint32_t group = thread / group_threads;
+  const std::uint32_t warp = thread / 32;
+  const std::uint32_t lane = thread % 32;
+
+  FragGroup<F, Mode> me{launch, shape, memory};
+  me.warp = warp % group_warps;
+  me.first = block_index() + grid_blocks() * group;  // what is left over in the last round falls on different blocks
+  me.step = grid_blocks() * shape.groups;
+  me.begin = eighth_begin(me.warp, launch.blocks);
+  me.count = eighth_begin(me.warp + 1, launch.blocks) - me.begin;
+  me.chunks = (me.count + shape.chunk - 1) / shape.chunk;
+  me.ring = memory + shape.rings_at + warp * shape.stages * shape.chunk * P::bytes;
+  me.full = reinterpret_cast<Barrier*>(memory + shape.barriers_at) + warp * shape.stages;
+  me.scratch = memory + shape.scratch_at + group * P::bytes;
+  me.next_tile = me.first;
+
+  me.tiles = shape.tiles;
+  if (launch.route != nullptr) {  // which experts there are is known only once the launch before is done
+    wait_for_previous();
+    me.tiles = launch.route->bad != 0 ? 0 : shape.tiles * launch.route->count;
+  }
+
+  FragXLoad<F, Mode> loading{launch, shape, memory, image_slots(launch.tokens),
+                             image_slots(launch.tokens) * Mode::planes};
+  loading.locate();
+  if (!launch.overlapped) loading.ask();
+  if (lane == 0) {
+    for (std::uint32_t s = 0; s < shape.stages; ++s) barrier_init(&me.full[s], 1);
+    barrier_publish();
+    for (std::uint32_t s = 0; s < shape.stages; ++s) me.issue(s);
+  }
+  if constexpr (F::grid_words != 0) {
+    auto* grid = reinterpret_cast<std::uint32_t*>(memory);
+    for (std::uint32_t i = thread; i < F::grid_words; i += block_threads()) grid[i] = F::grid_word(i);
+  }
+  if (launch.overlapped) {
+    let_next_start();
+    wait_for_previous();
+    loading.ask();
+  }
+  FragX x;
+  loading.take(x);
+  sync_block();
+
+  const ImageOffsets at(x.slots, Mode::planes, launch.blocks);
+  const auto* poisoned = reinterpret_cast<const std::uint32_t*>(launch.x + at.poisoned);
+  float* const sums =
+      reinterpret_cast<float*>(memory + shape.sums_at) + group * 2 * shape.batch * group_warps * Mode::outputs;
+  Mode mode;
+  std::uint32_t stage = 0;
+  std::uint32_t parity = 0;
+  std::uint32_t buffer = 0;
+  LW_NO_UNROLL
+  for (std::uint32_t tile = me.first; tile < me.tiles; tile += shape.batch * me.step) {
+    float* const here = sums + buffer * shape.batch * group_warps * Mode::outputs;
+    std::uint32_t n = 0;
+    LW_NO_UNROLL
+    for (std::uint32_t now = tile; n < shape.batch && now < me.tiles; ++n, now += me.step) {
+      LW_NO_UNROLL
+      for (std::uint32_t c = 0; c < me.chunks; ++c) {
+        const std::uint32_t done = c * shape.chunk;
+        barrier_wait(&me.full[stage], parity);
+        me.add_chunk(mode, x, me.ring + stage * shape.chunk * P::bytes, me.begin + done,
+                     me.count - done < shape.chunk ? me.count - done : shape.chunk);
+        sync_warp();
+        if (lane == 0) me.issue(stage);
+        if (++stage == shape.stages) {
+          stage = 0;
+          parity ^= 1;
+        }
+      }
+      mode.fold(here + (n * group_warps + me.warp) * Mode::outputs);
+    }
+    sync_group(group);
+    me.finish(here, tile, n, poisoned);
+    buffer ^= 1;
+  }
+}
+
+template <class F, class Mode>
+LW_KERNEL_TEXT void LW_LAUNCH_BOUNDS(Mode::most_groups* group_threads, 1)
+    frag_kernel(const LW_GRID_CONSTANT Launch launch, const LW_GRID_CONSTANT FragShape shape) {
+  frag_gemv<F, Mode>(launch, shape);
+}
+
+}  // namespace lanewise::cuda

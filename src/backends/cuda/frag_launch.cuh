@@ -1,0 +1,132 @@
+// Starts the `frag` kernels, and packs and unpacks their layout, for one format.
+#pragma once
+
+#include "backends/cuda/frag_kernel.cuh"
+#include "backends/cuda/start.cuh"
+
+namespace lanewise::cuda {
+
+template <class F, class Mode>
+int frag_start(const Launch& launch, void* stream, bool& fits) {
+  const std::uint32_t slots = image_slots(launch.tokens);
+  const bool joined = F::has_min && Mode::joins && Mode::x_shared;
+  FragNeeds needs{};
+  needs.tile_bytes = FragPlan<F>::bytes;
+  needs.grid_bytes = F::grid_words * 4;
+  needs.outputs = Mode::outputs;
+  needs.most_groups = Mode::most_groups;
+  needs.has_scratch = launch.cols % frag_cols != 0;
+  const std::uint64_t x_bytes = std::uint64_t{launch.blocks} * 256 * slots * Mode::planes;
+  fits = x_bytes < shared_most || !Mode::x_shared;
+  if (!fits) return 0;
+  if (Mode::x_shared) {
+    needs.x_bytes = static_cast<std::uint32_t>(x_bytes);
+    needs.zero_bytes = Mode::window == 1 ? FragX::zero_bytes : 0;
+    needs.powers_bytes = launch.blocks * slots * 4;
+    needs.joined_bytes = launch.blocks * FragFacts<F>::groups * 4 *
+                         (joined           ? slots
+                          : F::offset != 0 ? slots * Mode::planes
+                                           : 0);
+  }
+  FragShape shape;
+  fits = frag_shape(needs, launch, shape);
+  if (!fits || shape.tiles == 0) return 0;
+  return start(frag_kernel<F, Mode>, shape.blocks, shape.groups * group_threads, shape.bytes, launch.overlapped, stream,
+               launch, shape);
+}
+
+/// cudaErrorInvalidConfiguration.
+inline constexpr int frag_does_not_fit = 9;
+
+/// Tokens 1..8 in one of three modes; x stays in global memory where it doesn't fit into shared memory.
+template <class F>
+int frag_launch(const Launch& launch, void* stream) {
+  bool fits = false;
+  int error = 0;
+  if (launch.planes == 2) {
+    const std::uint32_t slots = image_slots(launch.tokens);
+    error = slots == 1   ? frag_start<F, FragOne<F>>(launch, stream, fits)
+            : slots == 4 ? frag_start<F, FragMany<F, 4, 2, true>>(launch, stream, fits)
+                         : frag_start<F, FragMany<F, 8, 2, true>>(launch, stream, fits);
+    if (!fits) error = frag_start<F, FragMany<F, 8, 2, false>>(launch, stream, fits);
+  } else if (launch.planes == 1) {
+    error = frag_start<F, FragMany<F, 8, 1, false>>(launch, stream, fits);
+  } else {
+    error = frag_start<F, FragMany<F, 8, 3, false>>(launch, stream, fits);
+  }
+  return fits ? error : frag_does_not_fit;
+}
+
+// ---- packing ----
+
+template <class F>
+LW_KERNEL_TEXT void LW_LAUNCH_BOUNDS(256, 1)
+    frag_pack_kernel(const std::uint8_t* from, std::uint64_t rows, std::uint64_t cols, std::uint8_t* to) {
+  using P = FragPlan<F>;
+  const std::uint64_t row_bytes = cols / F::elements * F::bytes;
+  const std::uint64_t blocks = (cols + frag_cols - 1) / frag_cols;
+  const std::uint64_t tiles = frag_tiles(rows) * blocks;
+  const std::uint64_t step = std::uint64_t{grid_blocks()} * (block_threads() / 32);
+  LW_NO_UNROLL
+  for (std::uint64_t i = block_index() * std::uint64_t{block_threads() / 32} + thread_index() / 32; i < tiles;
+       i += step) {
+    const std::uint64_t tile = i / blocks;
+    const std::uint64_t b = i % blocks;
+    const std::uint64_t left = rows - tile * frag_rows;
+    RawTile raw{from + tile * frag_rows * row_bytes + b * P::row_bytes, row_bytes,
+                static_cast<std::uint32_t>(left < frag_rows ? left : frag_rows), 8};
+    std::uint8_t* out = to + tile * frag_tile_row_bytes(row_bytes) + b * P::bytes;
+    if (cols - b * frag_cols >= frag_cols) {
+      FragPacker<F>::pack(raw, out);
+    } else {
+      const auto bytes = static_cast<std::uint32_t>((cols - b * frag_cols) / F::elements * F::bytes);
+      for (std::uint32_t n = thread_index() % 32; n < frag_rows * bytes; n += 32) {
+        out[n] = n / bytes < raw.rows ? raw.bytes[n / bytes * row_bytes + n % bytes] : std::uint8_t{0};
+      }
+    }
+  }
+}
+
+template <class F>
+LW_KERNEL_TEXT void LW_LAUNCH_BOUNDS(256, 1)
+    frag_unpack_kernel(const std::uint8_t* from, std::uint64_t rows, std::uint64_t cols, std::uint8_t* to) {
+  using P = FragPlan<F>;
+  const std::uint64_t row_bytes = cols / F::elements * F::bytes;
+  const std::uint64_t row_blocks = cols / F::elements;
+  const std::uint64_t step = std::uint64_t{grid_blocks()} * block_threads();
+  LW_NO_UNROLL
+  for (std::uint64_t i = block_index() * std::uint64_t{block_threads()} + thread_index(); i < rows * row_blocks;
+       i += step) {
+    const std::uint64_t row = i / row_blocks;
+    const std::uint64_t block = i % row_blocks;
+    const std::uint64_t b = block / (frag_cols / F::elements);
+    const auto index = static_cast<std::uint32_t>(block % (frag_cols / F::elements));
+    const auto in_tile = static_cast<std::uint32_t>(row % frag_rows);
+    const std::uint8_t* tile = from + row / frag_rows * frag_tile_row_bytes(row_bytes) + b * P::bytes;
+    std::uint8_t* out = to + row * row_bytes + block * F::bytes;
+    if (cols - b * frag_cols >= frag_cols) {
+      FragPacker<F>::unpack_block(tile, in_tile, index, out);
+    } else {
+      const std::uint64_t stride = (cols - b * frag_cols) / F::elements * F::bytes;
+      for (std::uint32_t n = 0; n < F::bytes; ++n) out[n] = tile[in_tile * stride + index * F::bytes + n];
+    }
+  }
+}
+
+/// Device memory to device memory; `to` is aligned to 16.
+template <class F>
+int frag_pack(const std::uint8_t* from, std::uint64_t rows, std::uint64_t cols, std::uint8_t* to, void* stream) {
+  if (rows == 0) return 0;
+  const std::uint64_t tiles = frag_tiles(rows) * ((cols + frag_cols - 1) / frag_cols);
+  const auto blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>((tiles + 7) / 8, 132U * 16));
+  return start(frag_pack_kernel<F>, blocks, 256, 0, false, stream, from, rows, cols, to);
+}
+template <class F>
+int frag_unpack(const std::uint8_t* from, std::uint64_t rows, std::uint64_t cols, std::uint8_t* to, void* stream) {
+  if (rows == 0) return 0;
+  const std::uint64_t threads = rows * (cols / F::elements);
+  const auto blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>((threads + 255) / 256, 132U * 16));
+  return start(frag_unpack_kernel<F>, blocks, 256, 0, false, stream, from, rows, cols, to);
+}
+
+}  // namespace lanewise::cuda

@@ -1,0 +1,107 @@
+// How a launch of a `frag` kernel is laid out over blocks and shared memory: chosen here, on the host. The bits are the
+// same whatever is chosen.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "backends/cuda/frag_plan.h"
+#include "backends/cuda/launch.h"
+#include "backends/cuda/place.cuh"
+
+namespace lanewise::cuda {
+
+inline constexpr std::uint32_t group_warps = 8;
+inline constexpr std::uint32_t group_threads = 32 * group_warps;
+/// Shared memory that a block may have, sm_90.
+inline constexpr std::uint32_t shared_most = 227 * 1024;
+
+struct FragShape {
+  std::uint32_t groups = 1;  ///< of eight warps a block
+  std::uint32_t stages = 2;  ///< of a warp's ring
+  std::uint32_t chunk = 1;   ///< super-blocks a stage
+  std::uint32_t batch = 1;   ///< tiles whose sums meet at once
+  std::uint32_t blocks = 1;  ///< of the grid
+  std::uint32_t tiles = 0;   ///< of all targets, of one expert
+  // Offsets in shared memory; a format's grid lies at 0.
+  std::uint32_t x_at = 0, zeros_at = 0, joined_at = 0, powers_at = 0, rings_at = 0, scratch_at = 0, sums_at = 0,
+                barriers_at = 0;
+  std::uint32_t bytes = 0;
+};
+
+/// First super-block of eighth g (0..8) of a row of `blocks`.
+LW_BOTH std::uint32_t eighth_begin(std::uint32_t g, std::uint32_t blocks) { return (g * blocks + 7) / 8; }
+
+/// What of a kernel the layout depends on.
+struct FragNeeds {
+  std::uint32_t tile_bytes;
+  std::uint32_t grid_bytes;
+  std::uint32_t x_bytes;  ///< of the slice's codes; 0: not in shared memory
+  std::uint32_t zero_bytes;
+  std::uint32_t joined_bytes;  ///< of its sums
+  std::uint32_t powers_bytes;
+  std::uint32_t outputs;      ///< floats a tile
+  std::uint32_t most_groups;  ///< that the kernel has registers for
+  bool has_scratch;           ///< the last super-block is short
+};
+
+inline void frag_offsets(const FragNeeds& needs, FragShape& shape) {
+  const auto up = [](std::uint64_t bytes) { return (bytes + 127) / 128 * 128; };
+  std::uint64_t at = up(needs.grid_bytes);
+  const auto take = [&](std::uint64_t bytes) {
+    const std::uint64_t here = at;
+    at = up(at + bytes);
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(here, UINT32_MAX));
+  };
+  shape.x_at = take(needs.x_bytes);
+  shape.zeros_at = take(needs.zero_bytes);
+  shape.joined_at = take(needs.joined_bytes);
+  shape.powers_at = take(needs.powers_bytes);
+  shape.rings_at = take(std::uint64_t{shape.groups} * group_warps * shape.stages * shape.chunk * needs.tile_bytes);
+  shape.scratch_at = take(needs.has_scratch ? std::uint64_t{shape.groups} * needs.tile_bytes : 0);
+  shape.sums_at = take(std::uint64_t{shape.groups} * 2 * shape.batch * group_warps * needs.outputs * 4);
+  shape.barriers_at = take(std::uint64_t{shape.groups} * group_warps * shape.stages * 8);
+  shape.bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(at, UINT32_MAX));
+}
+
+/// False where the kernel doesn't fit into shared memory.
+inline bool frag_shape(const FragNeeds& needs, const Launch& launch, FragShape& shape) {
+  std::uint64_t tiles = count_tiles(launch, frag_rows);
+  shape.tiles = static_cast<std::uint32_t>(tiles);
+  // As many distinct experts as there can be.
+  if (launch.route != nullptr) tiles *= std::min(launch.tokens * launch.used, most_experts);
+  if (tiles > UINT32_MAX / 2) return false;
+  const std::uint32_t eighth = (launch.blocks + 7) / 8;
+  // An H200 likes copies of 2.3 KB at one token, of 4.6 to 9.2 KB at eight; what is in flight a multiprocessor matters
+  // up to about 108 KB.
+  const std::uint32_t copy_most = needs.outputs <= frag_rows ? 2600 : 9216;
+  constexpr std::uint32_t flight_most = 144 * 1024;
+  const std::uint32_t multiprocessors = std::max(launch.multiprocessors, 1U);
+  const auto wish = [&](std::uint32_t i, std::uint32_t otherwise) {
+    return launch.tile[i] != 0 ? launch.tile[i] : otherwise;
+  };
+  for (std::uint32_t groups = std::min(wish(0, static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+                                                   tiles / multiprocessors, 1, needs.most_groups))),
+                                       needs.most_groups);
+       groups >= 1; --groups) {
+    shape.groups = groups;
+    const auto a_group = static_cast<std::uint32_t>((tiles + std::uint64_t{multiprocessors} * groups - 1) /
+                                                    (std::uint64_t{multiprocessors} * groups));
+    shape.batch = std::clamp(a_group, 1U, wish(3, std::max(128U / needs.outputs, 4U)));
+    for (std::uint32_t chunk = std::clamp(wish(1, copy_most / needs.tile_bytes), 1U, eighth); chunk >= 1; --chunk) {
+      // As even pieces of an eighth as there can be.
+      shape.chunk = (eighth + (eighth + chunk - 1) / chunk - 1) / ((eighth + chunk - 1) / chunk);
+      shape.stages = std::clamp(wish(2, flight_most / (groups * group_warps * shape.chunk * needs.tile_bytes)), 2U, 8U);
+      for (; shape.stages >= 2; --shape.stages) {
+        frag_offsets(needs, shape);
+        if (shape.bytes > shared_most) continue;
+        shape.blocks =
+            static_cast<std::uint32_t>(std::clamp<std::uint64_t>((tiles + groups - 1) / groups, 1, multiprocessors));
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace lanewise::cuda

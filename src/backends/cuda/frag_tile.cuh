@@ -1,0 +1,218 @@
+// A tile of the `frag` layout as a lane of a warp reads it: its words, the headers of its two rows (g and g + 8 of lane
+// 4g + t), and the codes, sub-scales and scales in them.
+#pragma once
+
+#include "backends/cuda/frag_plan.h"
+#include "backends/cuda/machine.cuh"
+
+namespace lanewise::cuda {
+
+template <class F>
+struct FragTile {
+  using P = FragPlan<F>;
+  static constexpr std::uint32_t words = P::lane_words;
+  static constexpr std::uint32_t header_words = P::header_words;
+
+  const std::uint8_t* tile;
+  std::uint32_t t;
+  std::uint32_t row;  // g
+  std::uint32_t lane[words];
+  std::uint32_t header[2][header_words == 0 ? 1 : header_words];
+  std::uint32_t nibbles[2];  // where groups' nibbles lie in lanes' words: those of all eight groups, as in a header
+
+  LW_DEVICE_INSIDE void load(const std::uint8_t* at, bool all_nibbles) {
+    const std::uint32_t index = thread_index() % 32;
+    tile = at;
+    t = index % 4;
+    row = index / 4;
+    LW_UNROLL
+    for (std::uint32_t c = 0; c < P::chunks; ++c) {
+      const uint4 v = *reinterpret_cast<const uint4*>(at + P::lane_word_at(index, 4 * c));
+      lane[4 * c] = v.x;
+      lane[4 * c + 1] = v.y;
+      lane[4 * c + 2] = v.z;
+      lane[4 * c + 3] = v.w;
+    }
+    LW_UNROLL
+    for (std::uint32_t k = 4 * P::chunks; k < words; ++k) {
+      lane[k] = *reinterpret_cast<const std::uint32_t*>(at + P::lane_word_at(index, k));
+    }
+    LW_UNROLL
+    for (std::uint32_t h = 0; h < 2; ++h) load_header(at, row + 8 * h, header[h]);
+    if constexpr (P::has_lane_nibbles) {
+      if (all_nibbles) gather_nibbles();
+    }
+  }
+  LW_DEVICE_MEMBER void load_header(const std::uint8_t* at, std::uint32_t row, std::uint32_t (&into)[header_words]) {
+    constexpr std::uint32_t pieces = P::header_bytes / 16;
+    LW_UNROLL
+    for (std::uint32_t i = 0; i < pieces; ++i) {
+      const uint4 v = *reinterpret_cast<const uint4*>(at + P::header_byte_at(row, 16 * i));
+      into[4 * i] = v.x;
+      into[4 * i + 1] = v.y;
+      into[4 * i + 2] = v.z;
+      into[4 * i + 3] = v.w;
+    }
+    std::uint32_t byte = 16 * pieces;
+    if constexpr ((P::header_bytes & 8) != 0) {
+      const uint2 v = *reinterpret_cast<const uint2*>(at + P::header_byte_at(row, byte));
+      into[byte / 4] = v.x;
+      into[byte / 4 + 1] = v.y;
+      byte += 8;
+    }
+    if constexpr ((P::header_bytes & 4) != 0) {
+      into[byte / 4] = *reinterpret_cast<const std::uint32_t*>(at + P::header_byte_at(row, byte));
+      byte += 4;
+    }
+    if constexpr ((P::header_bytes & 2) != 0) {
+      into[byte / 4] = *reinterpret_cast<const std::uint16_t*>(at + P::header_byte_at(row, byte));
+    }
+  }
+
+  // ---- numbers of groups ----
+
+  // This lane's nibble of group 4x + t, row g + 8h.
+  LW_DEVICE_CONST std::uint32_t lane_nibble(std::uint32_t x, std::uint32_t h) const {
+    constexpr std::uint32_t a_word = P::nibbles_a_word == 0 ? 1 : P::nibbles_a_word;
+    constexpr std::uint32_t first = P::eight_base();
+    const std::uint32_t n = 2 * x + h;
+    return lane[first + n / a_word] >> (P::eights * P::eight_bits + 4 * (n % a_word)) & 15U;
+  }
+  LW_DEVICE_INSIDE void gather_nibbles() {
+    // Byte t of a row's word is lane t's: group t low, group 4 + t high.
+    std::uint32_t mine = 0;
+    LW_UNROLL
+    for (std::uint32_t n = 0; n < 4; ++n) mine |= lane_nibble(n / 2, n % 2) << (16 * (n % 2) + 4 * (n / 2));
+    const std::uint32_t other = shuffle_xor(mine, 1);
+    const std::uint32_t even = t % 2 == 0 ? mine : other;
+    const std::uint32_t odd = t % 2 == 0 ? other : mine;
+    const std::uint32_t two = even | odd << 8;  // a half word a row: bytes t & ~1 and t | 1
+    const std::uint32_t far = shuffle_xor(two, 2);
+    const std::uint32_t low = t < 2 ? two : far;
+    const std::uint32_t high = t < 2 ? far : two;
+    nibbles[0] = permute(low, high, 0x5410);
+    nibbles[1] = permute(low, high, 0x7632);
+  }
+  // The stored sub-scales (sub-mins) of groups 4k .. 4k+3, a byte each.
+  LW_DEVICE_CONST std::uint32_t sc4(std::uint32_t h, std::uint32_t k, bool is_mn) const {
+    if constexpr (P::sc_in_lanes) {
+      return nibbles[h] >> (4 * k) & ((1U << P::sc_bits) - 1) * 0x01010101U;
+    } else if constexpr (P::sc_bits == 8) {
+      return header[h][P::sc_bytes_at / 32 + k];
+    } else {
+      const std::uint32_t first = (is_mn ? P::mn_nibbles_at : 0) / 32;
+      std::uint32_t value = header[h][first + k / 2] >> (4 * (k % 2)) & 0x0F0F0F0FU;
+      if constexpr (P::sc_bits == 6 && P::short_tops) {
+        const std::uint32_t tops = header[h][P::tops_at / 32] >> (2 * k) & 0x3333U;
+        const std::uint32_t pairs = (tops | tops << 8) & 0x00330033U;
+        value |= ((pairs << 4) | (pairs << 8)) & 0x30303030U;
+      } else if constexpr (P::sc_bits == 6) {
+        const std::uint32_t at = 2 * k + (is_mn ? 4 : 0);
+        const std::uint32_t tops = header[h][P::tops_at / 32];
+        value |= (at >= 4 ? tops >> (at - 4) : tops << (4 - at)) & 0x30303030U;
+      }
+      return value;
+    }
+  }
+  // sc of group i, row g + 8h; i known when compiled.
+  LW_DEVICE_CONST std::int32_t sc(std::uint32_t h, std::uint32_t i) const {
+    if constexpr (P::verbatim) {
+      return F::sc(verbatim_part(h, F::sc_part(i, 0)));
+    } else {
+      return F::sc(sc4(h, i / 4, false) >> (8 * (i % 4)) & 255U);
+    }
+  }
+  LW_DEVICE_CONST std::int32_t mn(std::uint32_t h, std::uint32_t i) const {
+    return F::mn(sc4(h, i / 4, true) >> (8 * (i % 4)) & 255U);
+  }
+  LW_DEVICE_CONST std::uint32_t verbatim_part(std::uint32_t h, LwPart part) const {
+    return header[h][(part.byte - P::verbatim_byte) / 4] >> part.shift & part.mask;
+  }
+  // The same of group 4x + t, this lane's.
+  LW_DEVICE_CONST std::int32_t lane_sc(std::uint32_t h, std::uint32_t x) const {
+    if constexpr (P::sc_in_lanes) {
+      return F::sc(lane_nibble(x, h) & ((1U << P::sc_bits) - 1));
+    } else if constexpr (P::verbatim) {
+      return F::sc(header[h][x / 2] >> (16 * (x % 2)) >> (3 * t) & 7U);
+    } else {
+      return F::sc(sc4(h, x, false) >> (8 * t) & 255U);
+    }
+  }
+  LW_DEVICE_CONST std::int32_t lane_mn(std::uint32_t h, std::uint32_t x) const {
+    return F::mn(sc4(h, x, true) >> (8 * t) & 255U);
+  }
+
+  // The stored d (m) of d-group i; i known when compiled.
+  LW_DEVICE_CONST std::uint32_t d_raw(std::uint32_t h, std::uint32_t i) const {
+    if constexpr (P::verbatim) {
+      std::uint32_t value = 0;
+      LW_UNROLL
+      for (std::uint32_t p = 0; p < F::d_parts; ++p) value |= verbatim_part(h, F::d_part(0, p)) << (4 * p);
+      return value;
+    } else {
+      return header_field(h, P::d_at + P::d_bits * i, P::d_bits);
+    }
+  }
+  LW_DEVICE_CONST std::uint32_t m_raw(std::uint32_t h, std::uint32_t i) const {
+    return header_field(h, P::m_at + 16 * i, 16);
+  }
+  LW_DEVICE_CONST std::uint32_t header_field(std::uint32_t h, std::uint32_t from, std::uint32_t width) const {
+    return header[h][from / 32] >> (from % 32) & ((1U << width) - 1);
+  }
+  // The stored d (m) of any d-group, from the tile.
+  LW_DEVICE_CONST std::uint32_t d_at(std::uint32_t h, std::uint32_t i) const {
+    return field_at(h, P::d_at, P::d_bits, i);
+  }
+  LW_DEVICE_CONST std::uint32_t m_at(std::uint32_t h, std::uint32_t i) const { return field_at(h, P::m_at, 16, i); }
+  LW_DEVICE_CONST std::uint32_t field_at(std::uint32_t h, std::uint32_t from, std::uint32_t width,
+                                         std::uint32_t i) const {
+    // These fields fill pieces of their own, so that an index is a distance.
+    const std::uint8_t* at = tile + P::header_byte_at(row + 8 * h, from / 8);
+    if (width == 8) return at[i];
+    return reinterpret_cast<const std::uint16_t*>(at)[i];
+  }
+
+  // ---- codes ----
+
+  // Quad j (0, 1) of this lane in group of 32 s, row g + 8h; all known when compiled.
+  LW_DEVICE_CONST std::uint32_t quad(std::uint32_t s, std::uint32_t j, std::uint32_t h) const {
+    if constexpr (P::has_bytes) {
+      if (s < 5) return F::quad(8 * s, lane[2 * j + h], 0, 0);
+      const std::uint32_t q = 8 * s + 2 * t + j;
+      constexpr std::uint32_t first = P::words_at / 32;
+      std::uint32_t word = t % 2 == 0 ? header[h][first + j] : header[h][first + 2 + j];
+      if (q >= 60) word = header[h][first + 4];
+      return F::quad(q, word, 0, 0);
+    } else {
+      std::uint32_t p1 = 0;
+      std::uint32_t p2 = 0;
+      if constexpr (F::quad_parts > 1) p1 = part<1>(s, j, h);
+      if constexpr (F::quad_parts > 2) p2 = part<2>(s, j, h);
+      return F::quad(8 * s + j, part<0>(s, j, h), p1, p2);
+    }
+  }
+  template <std::uint32_t I>
+  LW_DEVICE_CONST std::uint32_t part(std::uint32_t s, std::uint32_t j, std::uint32_t h) const {
+    constexpr PartKind kind = P::kind(I);
+    constexpr std::uint32_t w = P::width(I);
+    constexpr std::uint32_t first = P::base(I);
+    constexpr std::uint32_t mask = P::mask(I);
+    const std::uint32_t lin = 2 * s + j;
+    if constexpr (kind == PartKind::GROUP) {
+      return nibbles[h] >> (8 * (s % 4) + 4 * (s / 4) + P::sc_bits) & mask;
+    } else if constexpr (kind == PartKind::SELECTOR) {
+      return lane[first + lin / 2 * 2 + h] >> (16 * (lin % 2));
+    } else if constexpr (kind == PartKind::PLANE) {
+      constexpr std::uint32_t a_word = 8 / w;
+      return lane[first + lin / a_word * 2 + h] >> (lin % a_word * w) & mask;
+    } else {
+      constexpr std::uint32_t a_word = kind == PartKind::QUAD ? 32 / w : kind == PartKind::EIGHT8 ? 4 : P::eights;
+      constexpr std::uint32_t width = kind == PartKind::EIGHT ? P::eight_bits : w;
+      constexpr std::uint32_t offset = kind == PartKind::EIGHT ? P::eight_offset(I) : 0;
+      const std::uint32_t value = kind == PartKind::QUAD ? 2 * lin + h : 2 * s + h;
+      return lane[first + value / a_word] >> (value % a_word * width + offset) & mask;
+    }
+  }
+};
+
+}  // namespace lanewise::cuda
