@@ -39,7 +39,7 @@ void compare_slice(const std::uint8_t* image, std::uint64_t first, std::uint32_t
   };
   for (std::uint32_t t = 0; t < tokens; ++t) {
     const NaturalToken token = expected.natural(first + t);
-    note(count, first + t, 0, word(at.poisoned + t * 4), token.poisoned ? 1 : 0);
+    note(count, first + t, 0, word(at.poisoned + std::uint64_t{t} * 4), token.poisoned ? 1 : 0);
     if (token.poisoned) continue;  // nothing else of it is read
     for (std::uint64_t b = 0; b < expected.blocks(); ++b) {
       const auto exponent = static_cast<std::uint32_t>(token.exponents[b]);

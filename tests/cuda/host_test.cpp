@@ -277,7 +277,7 @@ TEST_F(CudaHost, FloatImagesAreMadeOnceWhereThatCanBeKnown) {
   const auto prepare = [&](Format format, void* stream) {
     ASSERT_TRUE(image.prepare(format_info(format), false, stream).ok());
   };
-  const auto expect_made = [&](std::vector<std::uint32_t> wanted) {
+  const auto expect_made = [&](const std::vector<std::uint32_t>& wanted) {
     EXPECT_EQ(emulated_->floats, wanted);
     emulated_->floats.clear();
   };
@@ -413,7 +413,7 @@ TEST_F(CudaVerify, SeesWhatIsWrong) {
   const char* const problem = "gemv:q4_K:512x9:tokens=3:seed=5";
   const auto failure = [&](std::function<void(const cuda::Launch&)> fault) {
     emulated_->after_launch = std::move(fault);
-    const Verdict verdict = verify(problem);
+    Verdict verdict = verify(problem);
     EXPECT_EQ(verdict.kind(), VerdictKind::failed) << to_string(verdict);
     return verdict;
   };

@@ -67,7 +67,7 @@ Outcome multiply_experts(Device& device, const KernelDesc& kernel, std::span<con
     what.route = x.routes() + slice;
     what.ids = routing.ids + slice * image_slice * routing.used;
     LW_TRY(device.launch(kernel, first.format, what, stream));
-    move_outputs(what, image_slice * routing.used, dtype);
+    move_outputs(what, std::uint64_t{image_slice} * routing.used, dtype);
   }
   return Done{};
 }
