@@ -23,9 +23,9 @@ struct FragX {
 
 /// 2^exponent as formats with an exponent for d take it: +0 below 2^-126, +infinity above 2^90.
 LW_DEVICE float frag_power(std::int32_t exponent) {
-  if (exponent < -126) return 0.0F;
-  if (exponent > 90) return float_of(0x7F800000U);
-  return float_of(static_cast<std::uint32_t>(exponent + 127) << 23);
+  const std::int32_t least = exponent < -127 ? -127 : exponent;
+  const std::uint32_t bits = static_cast<std::uint32_t>(least + 127) << 23;
+  return float_of(exponent > 90 ? 0x7F800000U : bits);
 }
 
 template <class F>
@@ -38,18 +38,21 @@ struct FragScale {
     s.exponent = F::exponent(raw);
     return s;
   }
-  // (d * F) * 2^e
-  LW_DEVICE_CONST float term(float value, std::uint32_t power) const {
+  // sum + (d * F) * 2^e: the product with the power is exact, so that the addition may be fused with it.
+  LW_DEVICE_CONST float add_term(float sum, float value, std::uint32_t power) const {
     if constexpr (F::exponent_scale) {
-      return multiply(value, frag_power(exponent + static_cast<std::int32_t>(power)));
+      return add_exact_product(value, frag_power(exponent + static_cast<std::int32_t>(power)), sum);
     } else {
-      return multiply(multiply(d, value), float_of(power));
+      return add_exact_product(multiply(d, value), float_of(power), sum);
     }
   }
 };
 
-LW_DEVICE float two_planes(std::int32_t low, std::int32_t high) {
-  return add(to_float(low), multiply(256.0F, to_float(high)));
+/// F of two planes.
+template <class F>
+LW_DEVICE float frag_value(std::int32_t low, std::int32_t high) {
+  if constexpr (F::joinable) return to_float(low + 256 * high);
+  return add_exact_product(256.0F, to_float(high), to_float(low));
 }
 
 template <class F>
@@ -158,20 +161,30 @@ struct FragOne {
     }
     // Lanes of even t keep row g, the others row g + 8.
     const bool second = t % 2 != 0;
-    std::int32_t low = second ? j[1][0] : j[0][0];
-    std::int32_t high = second ? j[1][1] : j[0][1];
-    low += shuffle_xor(second ? j[0][0] : j[1][0], 1);
-    high += shuffle_xor(second ? j[0][1] : j[1][1], 1);
-    low += shuffle_xor(low, 2);
-    high += shuffle_xor(high, 2);
+    float value;
+    if constexpr (F::joinable) {
+      const std::int32_t whole[2] = {j[0][0] + 256 * j[0][1], j[1][0] + 256 * j[1][1]};
+      std::int32_t sum = second ? whole[1] : whole[0];
+      sum += shuffle_xor(second ? whole[0] : whole[1], 1);
+      sum += shuffle_xor(sum, 2);
+      value = to_float(sum);
+    } else {
+      std::int32_t low = second ? j[1][0] : j[0][0];
+      std::int32_t high = second ? j[1][1] : j[0][1];
+      low += shuffle_xor(second ? j[0][0] : j[1][0], 1);
+      high += shuffle_xor(second ? j[0][1] : j[1][1], 1);
+      low += shuffle_xor(low, 2);
+      high += shuffle_xor(high, 2);
+      value = frag_value<F>(low, high);
+    }
     const auto scale = FragScale<F>::of(second ? w.d_raw(1, 0) : w.d_raw(0, 0));
-    a[0] = add(a[0], scale.term(two_planes(low, high), power));
+    a[0] = scale.add_term(a[0], value, power);
     if constexpr (F::has_min) {
       std::int32_t min = second ? m[1] : m[0];
       min += shuffle_xor(second ? m[0] : m[1], 1);
       min += shuffle_xor(min, 2);
       const float scale_m = F::m(second ? w.m_raw(1, 0) : w.m_raw(0, 0));
-      a[0] = add(a[0], multiply(multiply(scale_m, to_float(min)), float_of(power)));
+      a[0] = add_exact_product(multiply(scale_m, to_float(min)), float_of(power), a[0]);
     }
   }
 
@@ -181,11 +194,11 @@ struct FragOne {
     LW_UNROLL
     for (std::uint32_t h = 0; h < 2; ++h) {
       const auto scale = FragScale<F>::of(exists ? w.d_at(h, i) : 0U);
-      const float term = scale.term(two_planes(c[2 * h], c[2 * h + 1]), power);
-      a[h] = add(a[h], exists ? term : 0.0F);
+      const float sum = scale.add_term(a[h], frag_value<F>(c[2 * h], c[2 * h + 1]), power);
+      a[h] = exists ? sum : a[h];
       if constexpr (F::has_min) {
         const float m = F::m(w.m_at(h, i));
-        a[h] = add(a[h], multiply(multiply(m, to_float(x.joined[b * Facts::groups + i])), float_of(power)));
+        a[h] = add_exact_product(multiply(m, to_float(x.joined[b * Facts::groups + i])), float_of(power), a[h]);
       }
     }
   }
@@ -390,15 +403,19 @@ struct FragMany {
       }
     }
   }
+  LW_DEVICE_MEMBER float three_planes(std::int32_t low, std::int32_t middle, std::int32_t high) {
+    const float two = add_exact_product(256.0F, to_float(middle), to_float(low));
+    return add_exact_product(65536.0F, to_float(high), two);
+  }
   LW_DEVICE_CONST float value_of(const Sums& j, std::uint32_t h, std::uint32_t n) const {
     if constexpr (paired) {
-      return two_planes(j.c[0][2 * h], j.c[0][2 * h + 1]);
+      return frag_value<F>(j.c[0][2 * h], j.c[0][2 * h + 1]);
     } else if constexpr (Planes == 1) {
       return to_float(j.c[0][2 * h + n]);
     } else if constexpr (Planes == 2) {
-      return two_planes(j.c[0][2 * h + n], j.c[1][2 * h + n]);
+      return frag_value<F>(j.c[0][2 * h + n], j.c[1][2 * h + n]);
     } else {
-      return add(two_planes(j.c[0][2 * h + n], j.c[1][2 * h + n]), multiply(65536.0F, to_float(j.c[2][2 * h + n])));
+      return three_planes(j.c[0][2 * h + n], j.c[1][2 * h + n], j.c[2][2 * h + n]);
     }
   }
   // D-group i is complete.
@@ -411,13 +428,13 @@ struct FragMany {
       LW_UNROLL
       for (std::uint32_t n = 0; n < tokens; ++n) {
         float& sum = a[i % 4 % Facts::chains][h][n];
-        sum = add(sum, scale.term(value_of(j, h, n), power[n]));
+        sum = scale.add_term(sum, value_of(j, h, n), power[n]);
         if constexpr (F::has_min) {
           float value = to_float(m[0][h][n]);
           if constexpr (min_sums == 3) {
-            value = add(two_planes(m[0][h][n], m[1][h][n]), multiply(65536.0F, to_float(m[2][h][n])));
+            value = three_planes(m[0][h][n], m[1][h][n], m[2][h][n]);
           }
-          sum = add(sum, multiply(multiply(scale_m, value), float_of(power[n])));
+          sum = add_exact_product(multiply(scale_m, value), float_of(power[n]), sum);
         }
       }
     }

@@ -215,7 +215,7 @@ struct FragPacker {
     const std::uint32_t a_word = kind == PartKind::QUAD ? 32 / w : kind == PartKind::EIGHT8 ? 4 : P::eights;
     const std::uint32_t at =
         kind == PartKind::EIGHT ? value % a_word * P::eight_bits + P::eight_offset(i) : value % a_word * w;
-    return word_of(tile, lane, first + value / a_word) >> at & P::mask(i);
+    return P::gather(i, word_of(tile, lane, first + value / a_word) >> at & P::mask(i));
   }
   LW_DEVICE_MEMBER std::uint32_t lane_nibble_of(const std::uint8_t* tile, std::uint32_t row, std::uint32_t group) {
     const std::uint32_t nibble = 2 * (group / 4) + row / 8;

@@ -54,6 +54,7 @@ struct FragPlan {
   LW_BOTH static bool is_spread(std::uint32_t i) {
     return F::grid_words == 0 && (raw_mask(i) == 15 || raw_mask(i) == 255) && !is_same(0, 1, i);
   }
+  LW_BOTH static bool is_sign_index(std::uint32_t i) { return F::grid_words != 0 && raw_mask(i) == 127; }
   LW_BOTH static std::uint32_t mask(std::uint32_t i) {
     return is_spread(i) ? (raw_mask(i) == 15 ? 0x01010101u : 0x03030303u) : raw_mask(i);
   }
@@ -90,8 +91,10 @@ struct FragPlan {
     while (2 * n * eight_width() <= 32) n *= 2;
     return n;
   }
-  /// A plane's four codes as the decode file's part has them, and back.
+  /// A part's number as this layout has it, and back: a plane's four codes spread over bytes; of seven signs that have
+  /// an eighth by parity, the parity of the first n, n = 1..7, so that neighbours tell a sign and no bits are counted.
   LW_BOTH static std::uint32_t spread(std::uint32_t i, std::uint32_t raw) {
+    if (is_sign_index(i)) return (raw ^ raw << 1 ^ raw << 2 ^ raw << 3 ^ raw << 4 ^ raw << 5 ^ raw << 6) & 127;
     if (!is_spread(i)) return raw;
     const std::uint32_t w = width(i);
     std::uint32_t word = 0;
@@ -99,6 +102,7 @@ struct FragPlan {
     return word;
   }
   LW_BOTH static std::uint32_t gather(std::uint32_t i, std::uint32_t word) {
+    if (is_sign_index(i)) return (word ^ word << 1) & 127;
     if (!is_spread(i)) return word;
     const std::uint32_t w = width(i);
     std::uint32_t raw = 0;

@@ -15,6 +15,8 @@
 #define LW_HAVE_SPREAD_BITS_TO
 #define LW_HAVE_SPREAD_CRUMBS_FROM
 #define LW_HAVE_NEGATE
+#define LW_HAVE_SIGN_INDEX
+#define LW_HAVE_UE4M3_HALVED
 #define LW_HAVE_TABLE16
 #define LW_HAVE_TRITS
 
@@ -45,6 +47,14 @@ LW_DEVICE std::uint32_t lw_spread_crumbs_from(std::uint32_t word, std::uint32_t)
 LW_DEVICE std::uint32_t lw_negate(std::uint32_t bytes, std::uint32_t signs) {
   const std::uint32_t ones = (signs & 15u) * 0x00204081u & 0x01010101u;
   return (bytes ^ ones * 255u) + ones;
+}
+
+// `parities` holds those of the first n signs, n = 1..7; of none and of all eight it is even.
+LW_DEVICE std::uint32_t lw_sign_index(std::uint32_t parities) { return parities ^ parities << 1; }
+
+// Such a byte's bits are a half's, whose exponent has another bias.
+LW_DEVICE float lw_ue4m3_halved(std::uint32_t byte) {
+  return cuda::multiply(cuda::half_value(byte == 0x7Fu ? 0u : (byte & 0x7Fu) << 7), 128.0F);
 }
 
 // `n` holds four selectors, a nibble each, from bit 0 on.
