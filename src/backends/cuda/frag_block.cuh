@@ -11,9 +11,11 @@ namespace lanewise::cuda {
 struct FragX {
   static constexpr std::uint32_t zero_bytes = 512;
 
-  const std::uint8_t* codes;    ///< image.h's codes
-  const std::int32_t* joined;   ///< [blocks][groups][slots]: sums of q of groups, for sub-mins, in shared memory
-  const std::int32_t* sums;     ///< [blocks][groups][columns]: the same plane by plane
+  const std::uint8_t* codes;   ///< image.h's codes
+  const std::int32_t* joined;  ///< [blocks][groups][slots]: sums of q of groups, for sub-mins, in shared memory
+  const std::int32_t* sums;    ///< [blocks][groups][columns]: the same plane by plane
+  /// [blocks][planes][2][slots][16]: the sums' digits to the base 64, -32..31 and the rest; for sums by matrix units
+  const std::uint8_t* digits;
   const std::int32_t* starts;   ///< [blocks][groups][columns], in shared memory: the sums times what codes lack
   const std::uint8_t* zeros;    ///< zero_bytes of them, in shared memory
   const std::uint32_t* powers;  ///< [blocks][slots]: 2^e, or e where d is an exponent
@@ -62,6 +64,9 @@ struct FragFacts {
   static constexpr bool wide = F::dgroup == 256;  // one accumulator an eighth
   static constexpr bool scaled = P::sc_bits != 0;
   static constexpr std::uint32_t chains = wide ? 1 : F::dgroup == 128 ? 2 : 4;
+  // What groups' own numbers add, sub-mins or sub-scales of an offset, over all tokens: a matrix product with the sums.
+  static constexpr bool mins_by_product = P::has_mn && P::sc_in_header;
+  static constexpr bool offset_by_product = F::offset != 0 && P::sc_in_header;
   static constexpr std::uint32_t groups = narrow ? 16 : 8;  // of 16 or 32 elements, as sums of x come
   static constexpr bool grouped = F::sc_parts != 0 || narrow;
 };
@@ -81,6 +86,8 @@ struct FragOne {
   static constexpr bool x_shared = true;
   static constexpr bool all_nibbles = Facts::scaled && P::has_lane_nibbles && P::sc_bits == 3;
   static constexpr bool joins = true;
+  static constexpr bool mins_by_product = false;
+  static constexpr bool offset_by_product = false;
   static constexpr std::uint32_t sets = Facts::narrow ? 4 : Facts::wide || F::dgroup <= 32 ? 2 : 1;
 
   // Wide: of row g + 8 (t % 2); else of chain t of both rows.
@@ -241,6 +248,10 @@ struct FragMany {
   static constexpr bool all_nibbles = P::has_lane_nibbles;
   static constexpr bool joins = Planes == 2;
   static constexpr std::uint32_t min_sums = joins ? 1 : Planes;
+  static constexpr bool mins_by_product = XShared && joins && Facts::mins_by_product;
+  static constexpr bool offset_by_product = XShared && joins && Facts::offset_by_product;
+  // Sums that start where the offset puts them.
+  static constexpr bool offset_by_start = F::offset != 0 && !offset_by_product;
 
   float a[Facts::chains][2][tokens];
 
@@ -266,7 +277,7 @@ struct FragMany {
     LW_DEVICE_INSIDE void start(const FragX& x, std::uint32_t b, std::uint32_t i, std::uint32_t n,
                                 const std::uint32_t (&slot)[tokens]) {
       clear();
-      if constexpr (F::offset != 0) {
+      if constexpr (offset_by_start) {
         LW_UNROLL
         for (std::uint32_t p = 0; p < products; ++p) {
           LW_UNROLL
@@ -290,7 +301,7 @@ struct FragMany {
     template <bool First>
     LW_DEVICE_INSIDE void multiply_add(std::uint32_t p, const std::uint32_t (&a)[4], std::uint32_t b0,
                                        std::uint32_t b1) {
-      if constexpr (First && F::offset == 0) {
+      if constexpr (First && !offset_by_start) {
         mma_s8_first(c[p], a[0], a[1], a[2], a[3], b0, b1);
       } else {
         mma_s8(c[p], a[0], a[1], a[2], a[3], b0, b1);
@@ -319,6 +330,24 @@ struct FragMany {
     j.clear();
     std::int32_t m[min_sums][2][tokens];
     if constexpr (F::has_min) clear_mins(m);
+    if constexpr (mins_by_product || offset_by_product) {
+      const Sums sums = group_product(w, x, b);
+      LW_UNROLL
+      for (std::uint32_t h = 0; h < 2; ++h) {
+        if constexpr (offset_by_product) {
+          LW_UNROLL
+          for (std::uint32_t p = 0; p < products; ++p) {
+            j.c[p][2 * h] = F::offset * sums.c[p][2 * h];
+            j.c[p][2 * h + 1] = F::offset * sums.c[p][2 * h + 1];
+          }
+        } else if constexpr (paired) {
+          m[0][h][0] = sums.c[0][2 * h] + 256 * sums.c[0][2 * h + 1];
+        } else {
+          LW_UNROLL
+          for (std::uint32_t n = 0; n < tokens; ++n) m[0][h][n] = sums.c[0][2 * h + n] + 256 * sums.c[1][2 * h + n];
+        }
+      }
+    }
     LW_UNROLL
     for (std::uint32_t s = 0; s < 8; ++s) {
       const std::uint32_t codes[4] = {w.quad(s, 0, 0), w.quad(s, 0, 1), w.quad(s, 1, 0), w.quad(s, 1, 1)};
@@ -333,7 +362,7 @@ struct FragMany {
         for (std::uint32_t half = 0; half < 2; ++half) {
           const bool own = t / 2 == half;
           Sums c;
-          if constexpr (F::offset != 0) c.start(x, b, 2 * s + half, 1, slot);
+          if constexpr (offset_by_start) c.start(x, b, 2 * s + half, 1, slot);
           LW_UNROLL
           for (std::uint32_t p = 0; p < products; ++p) {
             c.template multiply_add<true>(p, codes, own ? v[p].x : 0U, own ? v[p].y : 0U);
@@ -342,18 +371,40 @@ struct FragMany {
         }
       } else if constexpr (Facts::scaled) {
         Sums c;
-        if constexpr (F::offset != 0) c.start(x, b, s, 1, slot);
+        if constexpr (offset_by_start) c.start(x, b, s, 1, slot);
         LW_UNROLL
         for (std::uint32_t p = 0; p < products; ++p) c.template multiply_add<true>(p, codes, v[p].x, v[p].y);
         take(w, x, b, s, c, j, m, power, slot);
       } else {
-        if (F::offset != 0 && s * 32 % F::dgroup == 0) j.start(x, b, s, F::dgroup / 32, slot);
+        if (offset_by_start && s * 32 % F::dgroup == 0) j.start(x, b, s, F::dgroup / 32, slot);
         LW_UNROLL
         for (std::uint32_t p = 0; p < products; ++p) j.template multiply_add<false>(p, codes, v[p].x, v[p].y);
         if constexpr (F::has_min) add_min(w, x, b, s, m, slot);
         if ((s + 1) * 32 % F::dgroup == 0) finish(w, (s + 1) * 32 / F::dgroup - 1, j, m, power);
       }
     }
+  }
+
+  // Sub-mins or sub-scales times the sums of x, over the groups of a super-block.
+  LW_DEVICE_MEMBER Sums group_product(const FragTile<F>& w, const FragX& x, std::uint32_t b) {
+    const std::uint32_t lane = thread_index() % 32;
+    const std::uint32_t t = lane % 4;
+    const std::uint32_t g = lane / 4;
+    const std::uint32_t first = w.groups_at(0, mins_by_product);
+    const std::uint32_t second = w.groups_at(1, mins_by_product);
+    Sums sums;
+    LW_UNROLL
+    for (std::uint32_t p = 0; p < products; ++p) {
+      const std::uint32_t plane = paired ? g % 2 : p;
+      const std::uint32_t token = paired ? g / 2 : g;
+      const std::uint8_t* at = x.digits + ((b * Planes + plane) * 2 * x.slots + token) * 16 + 4 * t;
+      std::int32_t high[4];
+      mma_s8_first(sums.c[p], first, second, 0, 0, *reinterpret_cast<const std::uint32_t*>(at), 0);
+      mma_s8_first(high, first, second, 0, 0, *reinterpret_cast<const std::uint32_t*>(at + x.slots * 16), 0);
+      LW_UNROLL
+      for (std::uint32_t i = 0; i < 4; ++i) sums.c[p][i] += 64 * high[i];
+    }
+    return sums;
   }
 
   // The sums of group i join those of its d-group.
@@ -369,7 +420,7 @@ struct FragMany {
         j.c[p][2 * h + 1] += sc * c.c[p][2 * h + 1];
       }
     }
-    if constexpr (F::has_min) add_min(w, x, b, i, m, slot);
+    if constexpr (F::has_min && !mins_by_product) add_min(w, x, b, i, m, slot);
     if ((i + 1) * F::group % F::dgroup == 0) finish(w, (i + 1) * F::group / F::dgroup - 1, j, m, power);
   }
   LW_DEVICE_INSIDE void add_min(const FragTile<F>& w, const FragX& x, std::uint32_t b, std::uint32_t i,

@@ -115,7 +115,8 @@ struct FragXLoad {
   std::uint32_t first_power = 0;
   std::int32_t first_sum = 0;
 
-  static constexpr bool joined = F::has_min && Mode::joins;
+  static constexpr bool digits = Mode::mins_by_product || Mode::offset_by_product;
+  static constexpr bool joined = F::has_min && Mode::joins && !digits;
 
   LW_DEVICE_INSIDE void locate() {
     const ImageOffsets at(slots, Mode::planes, launch.blocks);
@@ -125,11 +126,32 @@ struct FragXLoad {
   }
   LW_DEVICE_CONST std::uint32_t code_pieces() const { return launch.blocks * 16U * columns; }  // of 16 bytes
   LW_DEVICE_CONST std::uint32_t powers() const { return launch.blocks * slots; }
+  // A word of digits: number `i` of [blocks][planes][2][slots][4], of groups 4 * (i % 4) on.
+  LW_DEVICE_CONST std::uint32_t digit_word(std::uint32_t i) const {
+    const std::uint32_t slot = i / 4 % slots;
+    const std::uint32_t upper = i / (4 * slots) % 2;
+    const std::uint32_t plane = i / (8 * slots) % Mode::planes;
+    const std::uint32_t b = i / (8 * slots * Mode::planes);
+    std::uint32_t word = 0;
+    LW_UNROLL
+    for (std::uint32_t n = 0; n < 4; ++n) {
+      const std::uint32_t group = 4 * (i % 4) + n;
+      if (group >= FragFacts<F>::groups) break;
+      const auto sum = static_cast<std::int32_t>(
+          load1(sums + (b * FragFacts<F>::groups + group) * columns + image_column(slots, Mode::planes, slot, plane)));
+      const std::int32_t low = ((sum + 32) & 63) - 32;
+      word |= (static_cast<std::uint32_t>(upper != 0 ? (sum - low) / 64 : low) & 255U) << (8 * n);
+    }
+    return word;
+  }
   LW_DEVICE_CONST std::uint32_t sum_count() const {
+    if constexpr (digits) return launch.blocks * Mode::planes * 8 * slots;
     return launch.blocks * FragFacts<F>::groups * (joined ? slots : columns);
   }
   LW_DEVICE_CONST std::int32_t sum(std::uint32_t i) const {
-    if constexpr (joined) {
+    if constexpr (digits) {
+      return static_cast<std::int32_t>(digit_word(i));
+    } else if constexpr (joined) {
       const std::int32_t* group = sums + i / slots * columns;
       const auto low = static_cast<std::int32_t>(load1(group + image_column(slots, Mode::planes, i % slots, 0)));
       const auto high = static_cast<std::int32_t>(load1(group + image_column(slots, Mode::planes, i % slots, 1)));
@@ -143,7 +165,7 @@ struct FragXLoad {
       const std::uint32_t i = thread_index();
       if (i < code_pieces()) first_codes = load4(codes + 16ULL * i);
       if (i < powers()) first_power = load1(scale + i);
-      if constexpr (joined || F::offset != 0) {
+      if constexpr (joined || digits || F::offset != 0) {
         if (i < sum_count()) first_sum = sum(i);
       }
     }
@@ -153,6 +175,7 @@ struct FragXLoad {
     x.columns = columns;
     x.sums = sums;
     x.joined = x.starts = nullptr;
+    x.digits = nullptr;
     x.zeros = nullptr;
     if constexpr (!Mode::x_shared) {
       x.codes = codes;
@@ -167,7 +190,7 @@ struct FragXLoad {
       for (std::uint32_t i = thread_index(); i < powers(); i += step) {
         powers_to[i] = i == thread_index() ? first_power : load1(scale + i);
       }
-      if constexpr (joined || F::offset != 0) {
+      if constexpr (joined || digits || F::offset != 0) {
         auto* sums_to = reinterpret_cast<std::int32_t*>(memory + shape.joined_at);
         for (std::uint32_t i = thread_index(); i < sum_count(); i += step) {
           sums_to[i] = i == thread_index() ? first_sum : sum(i);
@@ -181,6 +204,7 @@ struct FragXLoad {
       x.zeros = memory + shape.zeros_at;
       x.joined = reinterpret_cast<const std::int32_t*>(memory + shape.joined_at);
       x.starts = x.joined;
+      x.digits = memory + shape.joined_at;
       x.powers = reinterpret_cast<const std::uint32_t*>(memory + shape.powers_at);
     }
   }

@@ -23,10 +23,10 @@ int frag_start(const Launch& launch, void* stream, bool& fits) {
     needs.x_bytes = static_cast<std::uint32_t>(x_bytes);
     needs.zero_bytes = Mode::window == 1 ? FragX::zero_bytes : 0;
     needs.powers_bytes = launch.blocks * slots * 4;
-    needs.joined_bytes = launch.blocks * FragFacts<F>::groups * 4 *
-                         (joined           ? slots
-                          : F::offset != 0 ? slots * Mode::planes
-                                           : 0);
+    needs.joined_bytes = Mode::mins_by_product || Mode::offset_by_product ? launch.blocks * Mode::planes * 32 * slots
+                         : joined         ? launch.blocks * FragFacts<F>::groups * 4 * slots
+                         : F::offset != 0 ? launch.blocks * FragFacts<F>::groups * 4 * slots * Mode::planes
+                                          : 0;
   }
   FragShape shape;
   fits = frag_shape(needs, launch, shape);

@@ -114,6 +114,33 @@ struct FragTile {
       return value;
     }
   }
+  // The sub-scales (sub-mins) of groups 4t .. 4t+3 of row g + 8h, a signed byte each; zeros where there are none.
+  LW_DEVICE_CONST std::uint32_t groups_at(std::uint32_t h, bool is_mn) const {
+    if constexpr (P::sc_in_header) {
+      const std::uint32_t at = row + 8 * h;
+      if (4 * t >= P::groups) return 0;
+      if constexpr (P::sc_bits == 8) {
+        return *reinterpret_cast<const std::uint32_t*>(tile + P::header_byte_at(at, P::sc_bytes_at / 8) + 4 * t);
+      } else {
+        const std::uint32_t nibbles_from = (is_mn ? P::mn_nibbles_at : 0) / 8;
+        std::uint32_t raw =
+            *reinterpret_cast<const std::uint32_t*>(tile + P::header_byte_at(at, nibbles_from) + t / 2 * 4) >>
+                (t % 2 * 4) &
+            0x0F0F0F0FU;
+        if constexpr (P::sc_bits == 6) {
+          raw |= (header[h][P::tops_at / 32] >> (2 * t + (is_mn ? 4 : 0)) & 0x03030303U) << 4;
+        }
+        if (is_mn) return raw;
+        std::uint32_t word = 0;
+        LW_UNROLL
+        for (std::uint32_t i = 0; i < 4; ++i) {
+          word |= (static_cast<std::uint32_t>(F::sc(raw >> (8 * i) & 255U)) & 255U) << (8 * i);
+        }
+        return word;
+      }
+    }
+    return 0;
+  }
   // sc of group i, row g + 8h; i known when compiled.
   LW_DEVICE_CONST std::int32_t sc(std::uint32_t h, std::uint32_t i) const {
     if constexpr (P::verbatim) {
