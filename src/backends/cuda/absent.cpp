@@ -1,5 +1,6 @@
-// In place of device.cpp in a build without CUDA.
+// In place of device.cpp and timer.cpp in a build without CUDA.
 #include "backends/cuda/cuda.h"
+#include "backends/cuda/timer.h"
 
 namespace lanewise::cuda {
 
@@ -8,6 +9,10 @@ Result<std::vector<DeviceInfo>> list_devices() { return make_error(LW_ERROR_UNSU
 std::string_view built_for() { return {}; }
 
 Result<std::shared_ptr<Device>> open_device(std::uint32_t) {
+  return make_error(LW_ERROR_UNSUPPORTED, LANEWISE_CUDA_WHY_NOT);
+}
+
+Result<std::unique_ptr<Timer>> make_timer(const std::shared_ptr<Device>&) {
   return make_error(LW_ERROR_UNSUPPORTED, LANEWISE_CUDA_WHY_NOT);
 }
 
