@@ -31,6 +31,10 @@ class EmulatedDevice final : public cuda::Device {
     info_.multiprocessors = 4;
   }
   [[nodiscard]] const cuda::DeviceInfo& info() const override { return info_; }
+  void set_capability(std::uint32_t major, std::uint32_t minor) {
+    info_.major = major;
+    info_.minor = minor;
+  }
 
   Result<std::uint8_t*> allocate(std::uint64_t bytes) override {
     if (bytes == 0 || allocations_left == 0) return make_error(LW_ERROR_MEMORY, "the emulated device is full");

@@ -8,6 +8,7 @@
 
 #include "arithmetic/scalar.h"
 #include "backends/cpu/cpu.h"
+#include "backends/cuda/cuda.h"
 #include "bench_ceiling.h"
 #include "bench_crew.h"
 #include "bench_machine.h"
@@ -188,6 +189,15 @@ TEST(Bench, Errors) {
   expect_failure({"bench", "--rounds", "0"}, usage, "--rounds");
   expect_failure({"bench", "--activation", "x9"}, usage, "x8,x16,x24");
   expect_failure({"bench", "--device", "vulkan"}, unsupported, "not in this build");
+  for (const char* option : {"--hot", "--sleep"}) {
+    expect_failure({"bench", "--device", "cuda:0", option}, usage, std::string(option) + " is of the CPU");
+  }
+  expect_failure({"bench", "--device", "cuda", "--pack", "a"}, usage, "--pack is of the CPU");
+  if (const auto found = cuda::list_devices(); !found) {
+    expect_failure({"bench", "--device", "cuda:0"}, unsupported, found.error().message);
+  }
+  expect_failure({"bench", "--device", "cuda:9999"}, unsupported, "there is no device 'cuda:9999'");
+  expect_failure({"bench", "--device", "cuda:x"}, unsupported, "there is no device 'cuda:x'");
   expect_failure(small({"--kernel", "nosuch"}), unsupported, "nosuch");
   expect_failure({"bench", "--model", "nosuch.gguf"}, input, "nosuch.gguf");
   expect_failure({"bench", "--pack", "nosuch.gguf"}, input, "nosuch.gguf");

@@ -1,16 +1,13 @@
 // bench: how fast products are, beside what this machine can read.
 
 #include <algorithm>
-#include <charconv>
-#include <chrono>
-#include <cmath>
 #include <memory>
 #include <optional>
-#include <set>
 
 #include "backends/cpu/cpu.h"
-#include "bench_model.h"
+#include "bench_options.h"
 #include "bench_pack.h"
+#include "bench_plan.h"
 #include "bench_report.h"
 #include "command.h"
 #include "device.h"
@@ -23,69 +20,15 @@
 namespace lanewise::program {
 namespace {
 
-struct Options {
-  std::vector<std::string> formats;
-  std::vector<std::string> shapes;
-  std::vector<std::uint64_t> tokens{1, 2, 4, 8};
-  std::string layout;
-  std::string activation = "x16";
-  std::string model;
-  std::string pack;
-  std::string json;
-  unsigned rounds = 7;
-  std::uint64_t bytes = 0;
-  std::string peer;
-  std::vector<std::string> peer_words;
-  double peer_patience = 60;
-  bool strict = false;
-  bool hot = false;
-  bool sleep = false;
-  bool verbose = false;
-  DeviceOptions device;
-  std::vector<const CLI::Option*> not_with_pack;
-};
-
 constexpr std::uint64_t least_walked = std::uint64_t{1} << 30;
 constexpr std::uint64_t caches_walked = 4;
 
-// Those that are named, or all of them.
-Result<std::vector<Format>> chosen_formats(const std::vector<std::string>& names) {
-  if (names != std::vector<std::string>{"all"}) return parse_formats(names);
-  std::vector<Format> all;
-  for (const FormatInfo& info : lanewise::formats()) all.push_back(info.format);
-  return all;
-}
-
-const std::vector<std::string> default_formats{"q8_0", "q6_K", "q4_K", "q4_0", "iq2_xxs"};
-constexpr Shape default_shape{14336, 4096};
-
-Result<Shape> parse_shape(const std::string& text) {
-  Shape shape{};
-  const char* end = text.data() + text.size();
-  const auto cols = std::from_chars(text.data(), end, shape.cols);
-  if (cols.ec == std::errc{} && cols.ptr != end && *cols.ptr == 'x') {
-    const auto rows = std::from_chars(cols.ptr + 1, end, shape.rows);
-    if (rows.ec == std::errc{} && rows.ptr == end && shape.cols != 0 && shape.rows != 0) return shape;
-  }
-  return make_error(LW_ERROR_ARGUMENT, fmt::format("'{}' is no shape: K x rows is written 4096x14336",
-                                                   gguf::escape_for_terminal(text, 40)));
-}
-
-// Broken at spaces to lines that fit the table's width.
-std::string wrapped(std::string text) {
-  constexpr std::size_t width = 100;
-  for (std::size_t at = 0; text.size() - at > width;) {
-    const std::size_t space = text.rfind(' ', at + width);
-    if (space == std::string::npos || space <= at) break;
-    text[space] = '\n';
-    at = space + 1;
-  }
-  return text;
-}
+constexpr unsigned usual_rounds = 7;
+unsigned rounds_of(const BenchOptions& options) { return options.rounds != 0 ? options.rounds : usual_rounds; }
 
 class Bench {
  public:
-  Bench(Context& context, const Options& options, const BenchMachine& machine)
+  Bench(Context& context, const BenchOptions& options, const BenchMachine& machine)
       : context_(context),
         options_(options),
         machine_(machine),
@@ -126,8 +69,7 @@ class Bench {
   // Who it is, and that it is there, before anything is timed. Each group starts its own.
   Outcome meet_peer() {
     if (options_.peer.empty()) return Done{};
-    peer_ = PeerOptions{options_.peer, options_.peer_words,
-                        std::chrono::milliseconds(std::llround(1e3 * options_.peer_patience))};
+    peer_ = peer_options(options_);
     LW_ASSIGN(peer, Peer::start(*peer_));
     machine_.peer = peer->name();
     for (BenchGroup& group : groups_) group.peer = peer_;
@@ -140,18 +82,10 @@ class Bench {
     base_.fill = Fill::random;
     base_.kernel = options_.device.kernel;
     LW_TRY(choose_layout());
-    const bool defaults = options_.formats.empty() && options_.model.empty();
-    LW_ASSIGN(formats, chosen_formats(defaults ? default_formats : options_.formats));
-    if (!options_.model.empty()) return plan_model(formats);
-    std::vector<Shape> shapes;
-    for (const std::string& text : options_.shapes) {
-      LW_ASSIGN(shape, parse_shape(text));
-      shapes.push_back(shape);
-    }
-    if (shapes.empty()) shapes.push_back(default_shape);
-    for (const Shape& shape : shapes) {
-      for (const Format format : formats) LW_TRY(add_group(format, shape));
-    }
+    LW_ASSIGN(plan, plan_bench(options_));
+    notes_.insert(notes_.end(), plan.notes.begin(), plan.notes.end());
+    shapes_ = std::move(plan.shapes);
+    for (const BenchPlan::Matrix& matrix : plan.matrices) LW_TRY(add_group(matrix.format, matrix.shape));
     return Done{};
   }
 
@@ -174,28 +108,6 @@ class Bench {
     return Done{};
   }
 
-  Outcome plan_model(const std::vector<Format>& formats) {
-    if (!options_.shapes.empty()) {
-      return make_error(LW_ERROR_ARGUMENT, "--model takes its shapes from the file: leave --shape out");
-    }
-    LW_ASSIGN(model, open_model(options_.model));
-    ModelShapes found = shapes_of(model);
-    notes_.insert(notes_.end(), found.notes.begin(), found.notes.end());
-    for (const ModelShape& shape : found.shapes) {
-      if (!formats.empty() && std::ranges::count(formats, shape.format) == 0) continue;
-      shapes_.push_back(shape);
-      LW_TRY(add_group(shape.format, {shape.rows, shape.cols}));
-    }
-    if (!formats.empty() && shapes_.size() < found.shapes.size()) {
-      notes_.push_back(fmt::format("--format leaves out {} of the model's {} shapes: the projection has the rest alone",
-                                   found.shapes.size() - shapes_.size(), found.shapes.size()));
-    }
-    if (!groups_.empty()) return Done{};
-    return make_error(LW_ERROR_NOT_FOUND,
-                      fmt::format("there is no matrix of weights in '{}'{}", printable(options_.model),
-                                  formats.empty() ? " to time" : " that --format asks for"));
-  }
-
   Outcome add_group(Format format, Shape shape) {
     BenchGroup group;
     group.problem = base_;
@@ -209,7 +121,7 @@ class Bench {
           fmt::format("{} is read raw: layout {} holds codes alone", info.name, layout_name(base_.layout)));
     }
     group.tokens = options_.tokens;
-    group.rounds = options_.rounds;
+    group.rounds = rounds_of(options_);
     group.threads = machine_.threads;
     group.spin = machine_.spin;
     LW_TRY(check_case(group.problem));
@@ -258,41 +170,18 @@ class Bench {
     report_.summary();
     const std::vector<Projection> projections = project(shapes_, report_.times());
     const bool text = !context_.quiet && options_.json != "-";
-    if (text && !shapes_.empty()) {
-      context_.out.text("\n" + wrapped(fmt::format("projection: {}", projection_leaves_out)) + "\n");
-      for (const Projection& each : projections) {
-        context_.out.print("  windows of {}: {:.1f} ms, {:.1f} tokens/s\n", each.tokens, each.milliseconds,
-                           each.tokens_per_second);
-      }
-    }
+    if (text && !shapes_.empty()) print_projections(context_.out, projections);
     if (!options_.json.empty()) {
       Json document = report_.json();
-      if (!shapes_.empty()) document["model"] = model_json(projections);
+      if (!shapes_.empty()) document["model"] = model_json(options_.model, shapes_, projections);
       Exit written = write_json(context_, options_.json, document);
       if (written.fault() != nullptr) return written;
     }
     return report_.exit(options_.strict);
   }
 
-  [[nodiscard]] Json model_json(const std::vector<Projection>& projections) const {
-    Json shapes = Json::array();
-    for (const ModelShape& shape : shapes_) {
-      shapes.push_back({{"format", format_info(shape.format).name},
-                        {"rows", shape.rows},
-                        {"cols", shape.cols},
-                        {"matrices", shape.count},
-                        {"passes", shape.passes}});
-    }
-    Json list = Json::array();
-    for (const Projection& each : projections) {
-      list.push_back(
-          {{"tokens", each.tokens}, {"ms", each.milliseconds}, {"tokens_per_second", each.tokens_per_second}});
-    }
-    return {{"file", options_.model}, {"shapes", shapes}, {"projection", list}, {"leaves_out", projection_leaves_out}};
-  }
-
   Context& context_;
-  const Options& options_;
+  const BenchOptions& options_;
   BenchMachine machine_;
   BenchReport report_;
   Progress progress_;
@@ -304,7 +193,7 @@ class Bench {
   bool kernel_missing_ = false;  // what plan()'s error is about
 };
 
-Exit pack(Context& context, const Options& options, BenchMachine machine) {
+Exit pack(Context& context, const BenchOptions& options, BenchMachine machine) {
   for (const CLI::Option* option : options.not_with_pack) {
     if (option->count() != 0) {
       return bad_usage(fmt::format("--pack packs every matrix of its model: leave {} out", option->get_name()));
@@ -315,7 +204,7 @@ Exit pack(Context& context, const Options& options, BenchMachine machine) {
   LW_TRY(check_json(options.json));
   Crew crew(machine.threads, machine.spin);
   machine.threads = crew.threads();
-  auto measured = time_packing(model, layout, crew, options.rounds);
+  auto measured = time_packing(model, layout, crew, rounds_of(options));
   if (stop_asked) return interrupted();
   LW_ASSIGN(times, std::move(measured));
   if (!context.quiet && options.json != "-") {
@@ -335,7 +224,8 @@ Exit pack(Context& context, const Options& options, BenchMachine machine) {
                exit_wrong};
 }
 
-Exit bench(Context& context, const Options& options) {
+Exit bench(Context& context, const BenchOptions& options) {
+  if (cuda::ordinal_of(options.device.device)) return bench_on_cuda(context, options);
   if (auto fault = check_device(options.device, Computes::on_the_cpu)) return *fault;
   const BenchMachine machine = describe_machine(thread_count(options.device), !options.sleep);
   if (!options.pack.empty()) return pack(context, options, machine);
@@ -343,29 +233,33 @@ Exit bench(Context& context, const Options& options) {
 }
 
 Job setup(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchOptions>();
   auto* format =
       declare_list(app, "--format", &options->formats, "Formats, or all (default: q8_0,q6_K,q4_K,q4_0,iq2_xxs)")
           ->type_name("F,...");
   auto* shape = declare_list(app, "--shape", &options->shapes, "Shapes (default: 4096x14336)")->type_name("KxROWS,...");
   auto* tokens = declare_tokens(app, &options->tokens);
-  app.add_option("--layout", options->layout, "Where the bits of W lie (default: rows16, float formats raw)")
+  app.add_option("--layout", options->layout,
+                 "Where the bits of W lie (default: rows16, on a CUDA device frag; float formats raw)")
       ->type_name("L");
   auto* planes = declare_planes(app, &options->activation);
   options->device.declare_device(app);
   options->device.declare_threads(app);
   auto* kernel = options->device.declare_kernel(app);
-  app.add_flag("--sleep", options->sleep, "Threads that sleep between calls (the library's) instead of spinning");
+  auto* sleep =
+      app.add_flag("--sleep", options->sleep, "Threads that sleep between calls (the library's) instead of spinning");
   auto* hot = app.add_flag("--hot", options->hot, "Beside the cold figures, those of one copy of W read over and over");
   declare_number(app, "--rounds", &options->rounds, 1, 1000,
-                 "Interleaved rounds that medians are over, up to 1000 (default: 7)");
-  auto* bytes = declare_number(app, "--bytes", &options->bytes, 1, std::uint64_t{1} << 40U,
-                               "Bytes of copies of W (default: four last caches, at least 1 GiB)");
+                 "Interleaved rounds that medians are over, up to 1000 (default: 7; on a CUDA device 5 replays)");
+  auto* bytes =
+      declare_number(app, "--bytes", &options->bytes, 1, std::uint64_t{1} << 40U,
+                     "Bytes of copies of W (default: four last caches, at least 1 GiB; on a CUDA device 4 GiB)");
   auto* model = app.add_option("--model", options->model, "Shapes of this file's weights; ends with a projection")
                     ->type_name("FILE");
-  app.add_option("--pack", options->pack, "Time putting this file's weights into the layout, against memcpy")
-      ->excludes(model)
-      ->type_name("FILE");
+  auto* pack =
+      app.add_option("--pack", options->pack, "Time putting this file's weights into the layout, against memcpy")
+          ->excludes(model)
+          ->type_name("FILE");
   auto* verbose =
       app.add_flag("--verbose", options->verbose, "Each case's problem string, for lanewise verify and trace");
   auto* peer =
@@ -379,6 +273,7 @@ Job setup(CLI::App& app) {
       ->check(CLI::Range(0.01, 3600.0))
       ->type_name("S");
   app.add_flag("--strict", options->strict, "A case without a figure of the peer's is an error")->needs(peer);
+  options->not_on_cuda = {sleep, hot, pack};
   options->not_with_pack = {model, shape, format, tokens, planes, kernel, hot, bytes, verbose, peer};
   declare_json(app, &options->json);
   return [options](Context& context) { return bench(context, *options); };
@@ -393,6 +288,7 @@ const Command bench_command{
     "  lanewise bench --layout raw --format q8_0 --hot   straight off GGUF's rows; in cache too\n"
     "  lanewise bench --model model.gguf                 a model's shapes, and what they come to in tokens/s\n"
     "  lanewise bench --pack model.gguf                  what packing costs at load\n"
+    "  lanewise bench --device cuda:0 --format all       on a GPU, beside what its memory can deliver\n"
     "  lanewise bench --peer build/peers/ggml/lanewise-peer-ggml   another implementation beside us\n"
     "Cold: each call reads another copy of W. Every round times the ceiling (loops that only load, same bytes, same\n"
     "threads) and then each case. After timing, outputs are compared with the scalar kernel's; a wrong bit is exit 1.",

@@ -1,0 +1,38 @@
+// The options of `lanewise bench`, and its run on a CUDA device.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "command.h"
+#include "device.h"
+
+namespace lanewise::program {
+
+struct BenchOptions {
+  std::vector<std::string> formats;
+  std::vector<std::string> shapes;
+  std::vector<std::uint64_t> tokens{1, 2, 4, 8};
+  std::string layout;
+  std::string activation = "x16";
+  std::string model;
+  std::string pack;
+  std::string json;
+  unsigned rounds = 0;  ///< 0: seven on the CPU, five on a CUDA device
+  std::uint64_t bytes = 0;
+  std::string peer;
+  std::vector<std::string> peer_words;
+  double peer_patience = 60;
+  bool strict = false;
+  bool hot = false;
+  bool sleep = false;
+  bool verbose = false;
+  DeviceOptions device;
+  std::vector<const CLI::Option*> not_with_pack;
+  std::vector<const CLI::Option*> not_on_cuda;
+};
+
+Exit bench_on_cuda(Context& context, const BenchOptions& options);
+
+}  // namespace lanewise::program
