@@ -57,7 +57,7 @@ prepare() {
     (cd "$root" && cmake --preset release >&2)
   fi
   cmake --build "$build" --target lanewise_program -j "${LANEWISE_JOBS:-$(nproc)}" >&2
-  if "$build/lanewise" devices | grep -q 'left CUDA out'; then fail "the build in '$build' has no CUDA"; fi
+  [[ $("$build/lanewise" devices) != *"left CUDA out"* ]] || fail "the build in '$build' has no CUDA"
 
   local to=$root/build/device
   rm -rf "$to"
@@ -279,7 +279,7 @@ run() {
   [[ -x $program ]] || fail "there is no program in '$here': 'bench/device/h200.sh prepare' makes build/device"
   export LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
   # ldd names what is missing, and what is too old for the program.
-  if ldd "$program" 2>&1 | grep -q 'not found'; then LD_LIBRARY_PATH="$here/lib/own:$LD_LIBRARY_PATH"; fi
+  [[ $(ldd "$program" 2>&1) != *"not found"* ]] || LD_LIBRARY_PATH="$here/lib/own:$LD_LIBRARY_PATH"
   mkdir -p "$to"
   : >"$to/table.txt"
   work=$(mktemp -d)
@@ -299,8 +299,10 @@ run() {
 everything() {
   say "devices"
   "$program" --version
-  "$program" devices || true
-  if ! "$program" devices | grep -q "^$device "; then
+  local listed
+  listed=$("$program" devices || true)
+  echo "$listed"
+  if [[ $'\n'$listed != *$'\n'"$device "* ]]; then
     unfinished "no device '$device' here"
   else
     verify_all
@@ -309,7 +311,7 @@ everything() {
     sanitize
   fi
   write_results
-  say "done: $([[ $wrong == 1 ]] && echo "SOMETHING IS WRONG" || echo "no bit differs"), ${#incomplete[@]} steps not run to their end"
+  say "done: $([[ $wrong == 1 ]] && echo "SOMETHING IS WRONG" || echo "no bit was seen to differ"), ${#incomplete[@]} steps not run to their end"
   ((${#incomplete[@]} == 0)) || printf '  %s\n' "${incomplete[@]}"
 }
 
