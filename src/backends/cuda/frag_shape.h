@@ -72,18 +72,21 @@ inline bool frag_shape(const FragNeeds& needs, const Launch& launch, FragShape& 
   if (launch.route != nullptr) tiles *= std::min(launch.tokens * launch.used, most_experts);
   if (tiles > UINT32_MAX / 2) return false;
   const std::uint32_t eighth = (launch.blocks + 7) / 8;
-  // An H200 likes copies of 2.3 KB at one token, of 4.6 to 9.2 KB at eight; what is in flight a multiprocessor matters
-  // up to about 108 KB.
-  const std::uint32_t copy_most = needs.outputs <= frag_rows ? 2600 : 9216;
-  constexpr std::uint32_t flight_most = 144 * 1024;
+  // What an H200 likes, by a sweep of 144 shapes over five formats (docs/cuda.md): an eighth in one copy where a group
+  // has but one tile; else copies of a super-block or two, and no more of them on their way than about 100 KB a
+  // multiprocessor, since asking for many delays the first.
+  constexpr std::uint32_t flight_most = 96 * 1024;
   const std::uint32_t multiprocessors = std::max(launch.multiprocessors, 1U);
+  const bool single = tiles <= multiprocessors;
+  const std::uint32_t copy_most = single ? 9216 : needs.outputs <= frag_rows ? 2600 : 4800;
+  // A third group pays where each has many tiles.
+  const std::uint32_t best_groups = single                            ? 1
+                                    : tiles < 12ULL * multiprocessors ? std::min(2U, needs.most_groups)
+                                                                      : needs.most_groups;
   const auto wish = [&](std::uint32_t i, std::uint32_t otherwise) {
     return launch.tile[i] != 0 ? launch.tile[i] : otherwise;
   };
-  for (std::uint32_t groups = std::min(wish(0, static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
-                                                   tiles / multiprocessors, 1, needs.most_groups))),
-                                       needs.most_groups);
-       groups >= 1; --groups) {
+  for (std::uint32_t groups = std::min(wish(0, best_groups), needs.most_groups); groups >= 1; --groups) {
     shape.groups = groups;
     const auto a_group = static_cast<std::uint32_t>((tiles + std::uint64_t{multiprocessors} * groups - 1) /
                                                     (std::uint64_t{multiprocessors} * groups));
