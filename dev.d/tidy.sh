@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # ./dev tidy [BASE]: clang-tidy on what differs from the commit BASE, or on everything, one file a processor at a time. A
 # header is checked through one source that includes it. LANEWISE_TIDY_SECONDS bounds the time: what was not reached is
-# said.
+# said. LANEWISE_TIDY_FOLDER=src takes the sources of that folder only, and says what it leaves out.
 : "${root:?sourced by ./dev}"
 
 # tidy_one FILE: quiet where there is nothing to say.
@@ -31,16 +31,27 @@ tidy_names() { # tidy_names BASE
 }
 
 tidy() {
-  local base=${1:-} seconds=${LANEWISE_TIDY_SECONDS:-0} names files databases=(build/dev/compile_commands.json) failed=0 left
+  local base=${1:-} seconds=${LANEWISE_TIDY_SECONDS:-0} folder=${LANEWISE_TIDY_FOLDER:-} names files failed=0 left
+  local databases=(build/dev/compile_commands.json)
   TIDY_DEADLINE=$((seconds ? $(date +%s) + seconds : 0))
   need clang-tidy-14 git python3
   [[ -z $base ]] || git rev-parse --quiet --verify "$base^{commit}" >/dev/null || die "tidy: no commit '$base'"
   names=$(tidy_names "$base" | grep -E '\.(c|cpp|h|hpp)$') || { say "tidy: nothing to check${base:+ since $base}"; return 0; }
+  if [[ -n $folder ]]; then
+    left=$(grep -vc "^$folder/" <<<"$names") || true
+    say "tidy: $folder/ only: $left changed files of other folders are not checked"
+    names=$(grep "^$folder/" <<<"$names") || { say "tidy: nothing to check in $folder/"; return 0; }
+  fi
   configure dev
   # The one other preset that compiles sources of its own.
   if grep -q '^fuzz/' <<<"$names"; then configure fuzz; databases+=(build/fuzz/compile_commands.json); fi
   mkdir -p build/tidy
   files=$(python3 -B dev.d/tidy_sources.py "$root" build/tidy/compile_commands.json "${databases[@]}" <<<"$names")
+  if [[ -n $folder ]]; then
+    left=$(grep -v "^$folder/" <<<"$files") || true
+    [[ -z $left ]] || say "tidy: not checked, nor the headers seen through them alone:" "${left//$'\n'/ }"
+    files=$(grep "^$folder/" <<<"$files") || true
+  fi
   mapfile -t files <<<"$files"
   [[ -n ${files[0]} ]] || { say "tidy: nothing to check${base:+ since $base}"; return 0; }
   TIDY_LEFT=$(mktemp)
