@@ -36,7 +36,9 @@ struct SimtShape {
   static constexpr std::uint32_t super_bytes = 256 / block_elements * block_bytes;
   static constexpr std::uint32_t skew = 16 - common_divisor(16, block_bytes);  ///< bytes before its first, at most
   static constexpr std::uint32_t pieces = (super_bytes + skew + 15) / 16;
-  static constexpr std::uint32_t chunk = 16 * (pieces | 1);
+  // A word at an odd address is made of two, of which the second may start where the copy ends: room that is its own,
+  // so that no lane reads, if for nothing, what another writes.
+  static constexpr std::uint32_t chunk = 16 * ((super_bytes + skew + (skew != 0 ? 4 : 0) + 15) / 16 | 1);
 };
 
 /// A tile: `lanes` of an eighth, `rows` that they walk at once, tokens of the slice (1, or up to 8).
