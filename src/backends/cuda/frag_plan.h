@@ -110,8 +110,8 @@ struct FragPlan {
     return raw;
   }
   /// Nibbles of a word's bytes side by side, and back.
-  LW_BOTH static std::uint32_t selectors(std::uint32_t bytes) {
-    return (bytes & 15) | (bytes >> 4 & 0xF0) | (bytes >> 8 & 0xF00) | (bytes >> 12 & 0xF000);
+  LW_BOTH static std::uint32_t selectors(std::uint32_t word) {
+    return (word & 15) | (word >> 4 & 0xF0) | (word >> 8 & 0xF00) | (word >> 12 & 0xF000);
   }
   LW_BOTH static std::uint32_t selected(std::uint32_t n) {
     return (n & 15) | (n & 0xF0) << 4 | (n & 0xF00) << 8 | (n & 0xF000) << 12;
