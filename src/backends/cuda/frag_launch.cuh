@@ -59,6 +59,15 @@ int frag_launch(const Launch& launch, void* stream) {
 
 // ---- packing ----
 
+// Rows of a super-block to shared memory, one after the other, by a warp, in pieces of T.
+template <class F, class T>
+LW_DEVICE void frag_stage(const RawTile& raw, std::uint8_t* to) {
+  constexpr std::uint32_t a_row = FragPlan<F>::row_bytes / sizeof(T);
+  for (std::uint32_t n = thread_index() % 32; n < raw.rows * a_row; n += 32) {
+    reinterpret_cast<T*>(to)[n] = reinterpret_cast<const T*>(raw.bytes + n / a_row * raw.stride)[n % a_row];
+  }
+}
+
 template <class F>
 LW_KERNEL_TEXT void LW_LAUNCH_BOUNDS(256, 1)
     frag_pack_kernel(const std::uint8_t* from, std::uint64_t rows, std::uint64_t cols, std::uint8_t* to) {
@@ -77,6 +86,21 @@ LW_KERNEL_TEXT void LW_LAUNCH_BOUNDS(256, 1)
                 static_cast<std::uint32_t>(left < frag_rows ? left : frag_rows), 8};
     std::uint8_t* out = to + tile * frag_tile_row_bytes(row_bytes) + b * P::bytes;
     if (cols - b * frag_cols >= frag_cols) {
+      // A lane gathers its words byte by byte, which global memory would take some thousand trips for.
+      LW_SHARED_MEMORY(memory);
+      std::uint8_t* const staged = memory + thread_index() / 32 * P::bytes;
+      const auto odd = (reinterpret_cast<std::uintptr_t>(raw.bytes) | row_bytes | P::row_bytes) % 4;
+      sync_warp();
+      if (odd == 0) {
+        frag_stage<F, std::uint32_t>(raw, staged);
+      } else if (odd == 2) {
+        frag_stage<F, std::uint16_t>(raw, staged);
+      } else {
+        frag_stage<F, std::uint8_t>(raw, staged);
+      }
+      sync_warp();
+      raw.bytes = staged;
+      raw.stride = P::row_bytes;
       FragPacker<F>::pack(raw, out);
     } else {
       const auto bytes = static_cast<std::uint32_t>((cols - b * frag_cols) / F::elements * F::bytes);
@@ -119,7 +143,7 @@ int frag_pack(const std::uint8_t* from, std::uint64_t rows, std::uint64_t cols, 
   if (rows == 0) return 0;
   const std::uint64_t tiles = frag_tiles(rows) * ((cols + frag_cols - 1) / frag_cols);
   const auto blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>((tiles + 7) / 8, 132U * 16));
-  return start(frag_pack_kernel<F>, blocks, 256, 0, false, stream, from, rows, cols, to);
+  return start(frag_pack_kernel<F>, blocks, 256, 8 * FragPlan<F>::bytes, false, stream, from, rows, cols, to);
 }
 template <class F>
 int frag_unpack(const std::uint8_t* from, std::uint64_t rows, std::uint64_t cols, std::uint8_t* to, void* stream) {
