@@ -153,7 +153,6 @@ inline std::uint32_t (*exchange(const std::uint32_t (&words)[N]))[12] {
 
 LW_DEVICE std::uint32_t thread_index() { return emulator::block->current; }
 LW_DEVICE std::uint32_t block_index() { return emulator::block->index_x; }
-LW_DEVICE std::uint32_t block_index_y() { return emulator::block->index_y; }
 LW_DEVICE std::uint32_t block_threads() { return emulator::block->threads; }
 LW_DEVICE std::uint32_t grid_blocks() { return emulator::block->blocks; }
 
@@ -200,13 +199,9 @@ LW_DEVICE std::uint32_t warp_max(std::uint32_t x) {
   for (std::uint32_t i = 0; i < 32; ++i) most = std::max(most, all[i][0]);
   return most;
 }
-LW_DEVICE bool warp_any(bool x) { return warp_max(x ? 1 : 0) != 0; }
 
 LW_DEVICE std::int32_t signed_byte(std::uint32_t word, std::uint32_t i) {
   return static_cast<std::int8_t>(static_cast<std::uint8_t>(word >> (8 * i)));
-}
-LW_DEVICE std::int32_t unsigned_byte(std::uint32_t word, std::uint32_t i) {
-  return static_cast<std::uint8_t>(word >> (8 * i));
 }
 LW_DEVICE std::int32_t dot4(std::uint32_t a, std::uint32_t b, std::int32_t sum) {
   for (std::uint32_t i = 0; i < 4; ++i) sum += signed_byte(a, i) * signed_byte(b, i);
@@ -293,10 +288,6 @@ LW_DEVICE void mma_s8_first(std::int32_t (&c)[4], std::uint32_t a0, std::uint32_
                             std::uint32_t a3, std::uint32_t b0, std::uint32_t b1) {
   c[0] = c[1] = c[2] = c[3] = 0;
   mma_s8(c, a0, a1, a2, a3, b0, b1);
-}
-LW_DEVICE void mma_u8(std::int32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t a2, std::uint32_t a3,
-                      std::uint32_t b0, std::uint32_t b1) {
-  mma(c, {a0, a1, a2, a3, b0, b1}, unsigned_byte);
 }
 
 LW_DEVICE void wait_for_previous() {}

@@ -68,7 +68,6 @@ struct FragFacts {
   static constexpr bool mins_by_product = P::has_mn && P::sc_in_header;
   static constexpr bool offset_by_product = F::offset != 0 && P::sc_in_header;
   static constexpr std::uint32_t groups = narrow ? 16 : 8;  // of 16 or 32 elements, as sums of x come
-  static constexpr bool grouped = F::sc_parts != 0 || narrow;
 };
 
 // ---- One token in two planes ----

@@ -45,26 +45,29 @@ struct FragPacker {
     }
     return value;
   }
-  // Numbers of group i (of `group` elements) or d-group i of the super-block, as they are stored.
+  // Number i of the super-block, as it is stored, where a block has `a_block` of such numbers.
+  template <class Part>
+  LW_DEVICE_MEMBER std::uint32_t number(const RawTile& raw, std::uint32_t row, std::uint32_t i, std::uint32_t a_block,
+                                        std::uint32_t parts, Part part) {
+    return field(raw.bytes + row * raw.stride + i / a_block * F::bytes, parts,
+                 [i, a_block, part](std::uint32_t p) { return part(i % a_block, p); });
+  }
+  // Numbers of group i or d-group i.
   LW_DEVICE_MEMBER std::uint32_t sc(const RawTile& raw, std::uint32_t row, std::uint32_t i) {
-    const std::uint32_t a_block = F::elements / F::group;
-    return field(raw.bytes + row * raw.stride + i / a_block * F::bytes, F::sc_parts,
-                 [i](std::uint32_t p) { return F::sc_part(i % (F::elements / F::group), p); });
+    return number(raw, row, i, F::elements / F::group, F::sc_parts,
+                  [](std::uint32_t n, std::uint32_t p) { return F::sc_part(n, p); });
   }
   LW_DEVICE_MEMBER std::uint32_t mn(const RawTile& raw, std::uint32_t row, std::uint32_t i) {
-    const std::uint32_t a_block = F::elements / F::group;
-    return field(raw.bytes + row * raw.stride + i / a_block * F::bytes, F::mn_parts,
-                 [i](std::uint32_t p) { return F::mn_part(i % (F::elements / F::group), p); });
+    return number(raw, row, i, F::elements / F::group, F::mn_parts,
+                  [](std::uint32_t n, std::uint32_t p) { return F::mn_part(n, p); });
   }
   LW_DEVICE_MEMBER std::uint32_t d(const RawTile& raw, std::uint32_t row, std::uint32_t i) {
-    const std::uint32_t a_block = F::elements / F::dgroup;
-    return field(raw.bytes + row * raw.stride + i / a_block * F::bytes, F::d_parts,
-                 [i](std::uint32_t p) { return F::d_part(i % (F::elements / F::dgroup), p); });
+    return number(raw, row, i, F::elements / F::dgroup, F::d_parts,
+                  [](std::uint32_t n, std::uint32_t p) { return F::d_part(n, p); });
   }
   LW_DEVICE_MEMBER std::uint32_t m(const RawTile& raw, std::uint32_t row, std::uint32_t i) {
-    const std::uint32_t a_block = F::elements / F::dgroup;
-    return field(raw.bytes + row * raw.stride + i / a_block * F::bytes, F::m_parts,
-                 [i](std::uint32_t p) { return F::m_part(i % (F::elements / F::dgroup), p); });
+    return number(raw, row, i, F::elements / F::dgroup, F::m_parts,
+                  [](std::uint32_t n, std::uint32_t p) { return F::m_part(n, p); });
   }
   // What a lane's nibble holds of group i: its sub-scale and, above that, what a whole group shares of its quads.
   LW_DEVICE_MEMBER std::uint32_t lane_nibble(const RawTile& raw, std::uint32_t row, std::uint32_t i) {

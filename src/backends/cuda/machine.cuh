@@ -24,7 +24,6 @@ namespace lanewise::cuda {
 
 LW_DEVICE std::uint32_t thread_index() { return threadIdx.x; }
 LW_DEVICE std::uint32_t block_index() { return blockIdx.x; }
-LW_DEVICE std::uint32_t block_index_y() { return blockIdx.y; }
 LW_DEVICE std::uint32_t block_threads() { return blockDim.x; }
 LW_DEVICE std::uint32_t grid_blocks() { return gridDim.x; }
 
@@ -51,7 +50,6 @@ LW_DEVICE std::uint32_t warp_max(std::uint32_t x) {
   return x;
 #endif
 }
-LW_DEVICE bool warp_any(bool x) { return __any_sync(~0u, x) != 0; }
 
 // Sum of four products of signed bytes, plus `sum`.
 LW_DEVICE std::int32_t dot4(std::uint32_t a, std::uint32_t b, std::int32_t sum) {
@@ -170,15 +168,6 @@ LW_DEVICE void mma_s8_first(std::int32_t (&c)[4], std::uint32_t a0, std::uint32_
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1), "r"(0));
 #endif
 }
-// The same with unsigned bytes in A.
-LW_DEVICE void mma_u8(std::int32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t a2, std::uint32_t a3,
-                      std::uint32_t b0, std::uint32_t b1) {
-#if __CUDA_ARCH__ >= 800
-  asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
-      : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
-      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
-#endif
-}
 
 // Programmatic dependent launch: what comes before wait_for_previous() may run while the launch before still does.
 LW_DEVICE void wait_for_previous() {
@@ -209,9 +198,6 @@ LW_DEVICE void barrier_publish() { asm volatile("fence.proxy.async.shared::cta;"
 LW_DEVICE void barrier_expect(Barrier* b, std::uint32_t bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(b)), "r"(bytes)
                : "memory");
-}
-LW_DEVICE void barrier_arrive(Barrier* b) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(b)) : "memory");
 }
 LW_DEVICE void barrier_wait(Barrier* b, std::uint32_t parity) {
   asm volatile(
