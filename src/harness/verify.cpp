@@ -11,7 +11,7 @@
 #include "backends/cpu/cpu.h"
 #include "harness/compare.h"
 #include "harness/judge.h"
-#include "harness/on_cuda.h"
+#include "harness/on_gpu.h"
 #include "harness/rows.h"
 #include "layout/layout.h"
 
@@ -49,7 +49,7 @@ struct Matrix {
   BitCount weights{};
   bool sums_fit = true;
   MatrixView packed{};  // in the case's layout: `w` itself where that is raw
-  std::unique_ptr<MatrixOnCuda> on_cuda{};
+  std::unique_ptr<MatrixOnGpu> on_gpu{};
   std::optional<Error> decoding_failed{};  // on the device
 
   [[nodiscard]] std::uint64_t chunk() const { return std::max<std::uint64_t>(1, chunk_elements / w.cols); }
@@ -88,16 +88,16 @@ void reference_rows(Matrix& m, const Activation* for_scalar, std::uint64_t begin
     std::vector<float> ours(m.w.cols);
     std::vector<float> theirs(m.w.cols);
     std::vector<float> decoded;
-    if (m.on_cuda != nullptr) {
+    if (m.on_gpu != nullptr) {
       decoded.resize((end - begin) * m.w.cols);
-      if (auto done = m.on_cuda->dequantize(begin, end, decoded.data()); !done) {
+      if (auto done = m.on_gpu->dequantize(begin, end, decoded.data()); !done) {
         const std::lock_guard lock(merging);
         m.decoding_failed = std::move(done).error();
         return;
       }
     }
     for (std::uint64_t row = begin; row < end; ++row) {
-      if (m.on_cuda != nullptr) {
+      if (m.on_gpu != nullptr) {
         std::copy_n(decoded.data() + (row - begin) * m.w.cols, m.w.cols, ours.data());
       } else {
         dequantize_row(m.w.format, m.w.row(row), m.w.cols, ours.data());
@@ -136,12 +136,12 @@ Outcome run_window(Matrix& m, const Plan& plan, RowWork& work, std::uint64_t tok
 
   const bool is_scalar = plan.kernel->launch == &gemv_scalar && !m.options.replacement;
   std::uint64_t damaged_there = 0;
-  if (m.on_cuda != nullptr && !m.options.replacement) {
-    LW_ASSIGN(found, m.on_cuda->multiply(*plan.kernel, m.input(tokens), *activation, y, tokens * stride));
+  if (m.on_gpu != nullptr && !m.options.replacement) {
+    LW_ASSIGN(found, m.on_gpu->multiply(*plan.kernel, m.input(tokens), *activation, y, tokens * stride));
     damaged_there = found.damaged;
     add(verdict.activation, found.image);
   }
-  const bool by_rows = m.on_cuda == nullptr || m.options.replacement;
+  const bool by_rows = m.on_gpu == nullptr || m.options.replacement;
   const bool done = work.run(m.w.rows, m.chunk(), [&](std::uint64_t begin, std::uint64_t end) {
     if (!by_rows) return;
     if (m.options.replacement) {
@@ -215,8 +215,8 @@ Outcome run_windows(const MatrixView& w, const Case& problem, std::span<const st
     one.tokens = tokens[i];
     LW_TRY(check_case(one));
     const Problem asked{w.format, w.rows, w.cols, tokens[i], problem.planes, problem.layout};
-    const bool on_cuda = options.cuda != nullptr;
-    LW_ASSIGN(plan, select(asked, on_cuda ? "cuda" : "cpu", on_cuda ? options.cuda->capabilities() : cpu_capabilities(),
+    const std::string backend = options.gpu != nullptr ? options.gpu->info().backend : "cpu";
+    LW_ASSIGN(plan, select(asked, backend, options.gpu != nullptr ? options.gpu->capabilities() : cpu_capabilities(),
                            problem.kernel));
     one.kernel = plan.name;
     verdicts[i].problem = to_string(one);
@@ -240,9 +240,9 @@ Outcome run_windows(const MatrixView& w, const Case& problem, std::span<const st
 
   Fenced packed;
   m.packed = w;
-  if (options.cuda != nullptr) {
-    LW_ASSIGN(loaded, MatrixOnCuda::load(options.cuda, w, problem.layout));
-    m.on_cuda = std::move(loaded);
+  if (options.gpu != nullptr) {
+    LW_ASSIGN(loaded, MatrixOnGpu::load(options.gpu, w, problem.layout));
+    m.on_gpu = std::move(loaded);
   } else if (problem.layout != Layout::raw) {
     LW_TRY(pack(m, packed));
   }
@@ -267,8 +267,8 @@ Outcome run_windows(const MatrixView& w, const Case& problem, std::span<const st
   }
   // One fingerprint for all windows: a change is every window's, as nothing tells whose it is.
   bool changed = fingerprint(bytes_of(w)) != w_before || fingerprint(x_bytes) != x_before;
-  if (m.on_cuda != nullptr) {
-    LW_ASSIGN(unchanged, m.on_cuda->is_unchanged());
+  if (m.on_gpu != nullptr) {
+    LW_ASSIGN(unchanged, m.on_gpu->is_unchanged());
     changed = changed || !unchanged;
   }
   for (Verdict& verdict : verdicts) verdict.inputs_changed = changed;

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/cuda/cuda.h"
+#include "backends/gpu/gpu.h"
 #include "harness/case.h"
 #include "kernels/kernel.h"
 
@@ -66,9 +66,9 @@ struct Verdict {
 
   BitCount outputs;         ///< the kernel against the oracle
   BitCount against_scalar;  ///< the kernel against the scalar kernel; nothing compared where it is the scalar one
-  BitCount
-      activation;    ///< q of every element and e of every super-block against the oracle's (on CUDA, the image's too)
-  BitCount weights;  ///< dequantize_row against the oracle's decoding, every element
+  BitCount activation;      ///< q of every element and e of every super-block against the oracle's (on a device, the
+                            ///< image's too)
+  BitCount weights;         ///< dequantize_row against the oracle's decoding, every element
   ErrorCount errors;
   std::uint64_t unwritten = 0;       ///< outputs that the kernel left alone
   std::uint64_t red_zone_bytes = 0;  ///< changed around y, between its tokens, or before W and x
@@ -104,7 +104,7 @@ struct VerifyOptions {
   Launch replacement;  ///< empty: the kernel's own
   /// Where kernels run and weights are decoded; null: the CPU. Its image of x is compared with the CPU's too, and so
   /// are the bytes that its layout gives back.
-  std::shared_ptr<cuda::Device> cuda;
+  std::shared_ptr<gpu::Device> gpu;
 };
 
 /// A synthetic case (`problem.tensor` is empty): W and x are made from its fill and seed.

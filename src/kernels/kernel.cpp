@@ -20,6 +20,10 @@ bool accepts(FormatClass formats, const FormatInfo& info) {
   return (formats == FormatClass::FLOATS) == info.is_float();
 }
 
+bool is_built(const KernelDesc& kernel, Format format) {
+  return kernel.launch != nullptr || (kernel.launch_on_cuda != nullptr && kernel.launch_on_cuda(format) != nullptr);
+}
+
 std::span<const KernelDesc> kernels(std::string_view backend) {
   if (backend == "cpu") return cpu_kernels();
   if (backend == "cuda") return cuda_kernels();

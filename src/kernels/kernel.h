@@ -58,6 +58,9 @@ struct KernelDesc {
   CudaLaunch launch_on_cuda{};  ///< null: not CUDA's
 };
 
+/// Whether this build has the kernel's code for a format that it accepts.
+bool is_built(const KernelDesc& kernel, Format format);
+
 /// The kernels of a backend, best first; none of one that is unknown.
 std::span<const KernelDesc> kernels(std::string_view backend);
 

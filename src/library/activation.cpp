@@ -20,7 +20,7 @@ Outcome check(const lw_device* device, lw_planes planes) {
 }
 
 void keep(lw_activation& handle, std::unique_ptr<Activation> made) { handle.activation = std::move(made); }
-void keep(lw_activation& handle, std::unique_ptr<cuda::Image> made) { handle.image = std::move(made); }
+void keep(lw_activation& handle, std::unique_ptr<gpu::Image> made) { handle.image = std::move(made); }
 
 template <class Made>
 Outcome wrap(const lw_device* device, Result<std::unique_ptr<Made>> made, lw_activation** out) {
@@ -43,7 +43,7 @@ lw_status lw_activation_create(lw_device* device, lw_planes planes, uint64_t max
     LW_TRY(check(device, planes));
     if (out == nullptr) return edge::argument_error("out is a null pointer");
     const auto kind = static_cast<Planes>(planes);
-    if (device->cuda != nullptr) return wrap(device, cuda::Image::create(device->cuda, kind, max_tokens, cols), out);
+    if (device->gpu != nullptr) return wrap(device, gpu::Image::create(device->gpu, kind, max_tokens, cols), out);
     return wrap(device, Activation::create(kind, max_tokens, cols), out);
   });
 }
@@ -54,8 +54,8 @@ lw_status lw_activation_workspace(const lw_device* device, lw_planes planes, uin
     LW_TRY(check(device, planes));
     if (bytes == nullptr) return edge::argument_error("bytes is a null pointer");
     const auto kind = static_cast<Planes>(planes);
-    LW_ASSIGN(needed, device->cuda != nullptr ? cuda::Image::workspace_bytes(kind, max_tokens, cols)
-                                              : Activation::workspace_bytes(kind, max_tokens, cols));
+    LW_ASSIGN(needed, device->gpu != nullptr ? gpu::Image::workspace_bytes(kind, max_tokens, cols)
+                                             : Activation::workspace_bytes(kind, max_tokens, cols));
     *bytes = needed;
     return Done{};
   });
@@ -71,8 +71,8 @@ lw_status lw_activation_create_in(lw_device* device, lw_planes planes, uint64_t 
       return edge::argument_error("the workspace and its bytes pass the end of memory");
     }
     const auto kind = static_cast<Planes>(planes);
-    if (device->cuda != nullptr) {
-      LW_TRY(wrap(device, cuda::Image::create_in(device->cuda, kind, max_tokens, cols, memory, bytes), out));
+    if (device->gpu != nullptr) {
+      LW_TRY(wrap(device, gpu::Image::create_in(device->gpu, kind, max_tokens, cols, memory, bytes), out));
     } else {
       LW_TRY(wrap(device, Activation::create_in(kind, max_tokens, cols, memory, bytes), out));
     }

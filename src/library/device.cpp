@@ -3,7 +3,7 @@
 #include <string>
 
 #include "backends/cpu/cpu.h"
-#include "backends/cuda/cuda.h"
+#include "kernels/devices.h"
 #include "kernels/kernel.h"
 #include "library/edge.h"
 #include "library/handles.h"
@@ -48,19 +48,20 @@ Outcome check_layout(const lw_device& device) {
   }
   return make_error(LW_ERROR_UNSUPPORTED, device.name + " has no kernel for layout " +
                                               std::string(layout_name(device.layout)) +
-                                              (!device.kernel.empty()   ? " called '" + device.kernel + "'"
-                                               : device.cuda != nullptr ? " (" + device.description + ")"
-                                                                        : " on this processor"));
+                                              (!device.kernel.empty()  ? " called '" + device.kernel + "'"
+                                               : device.gpu != nullptr ? " (" + device.description + ")"
+                                                                       : " on this processor"));
 }
 
-// The layout of a CUDA device where the caller chose none: that of its matrix units, if this build, the device and the
-// kernel asked for have it.
-Layout usual_cuda_layout(lw_device& device) {
-  device.layout = Layout::frag;
-  const bool built = std::ranges::any_of(formats(), [](const FormatInfo& info) {
-    return has_layout(Layout::frag, info) && cuda::has_layout_units(Layout::frag, info.format);
+// The layout where the caller chose none: the one that the device prefers, if this build, the device and the kernel
+// asked for have it.
+Layout usual_layout(lw_device& device) {
+  const Layout layout = device.gpu->preferred_layout();
+  device.layout = layout;
+  const bool built = std::ranges::any_of(formats(), [&](const FormatInfo& info) {
+    return has_layout(layout, info) && device.gpu->has_layout(layout, info.format);
   });
-  return built && check_layout(device) ? Layout::frag : Layout::raw;
+  return built && check_layout(device) ? layout : Layout::raw;
 }
 
 Result<Layout> find_layout(std::string_view name) {
@@ -90,18 +91,15 @@ Outcome settle_on_cpu(const lw_device_options& options, lw_device& device) {
   return Done{};
 }
 
-Outcome settle_on_cuda(const lw_device_options& options, std::uint32_t ordinal, lw_device& device) {
+Outcome settle_on_gpu(const lw_device_options& options, lw_device& device) {
   if (options.parallel_for != nullptr) {
-    return edge::argument_error("a CUDA device has no use for parallel_for: it computes on its own");
+    return edge::argument_error(device.name + " has no use for parallel_for: it computes on its own");
   }
-  LW_ASSIGN(opened, cuda::open_device(ordinal));
-  device.cuda = std::move(opened);
-  device.backend = "cuda";
-  const cuda::DeviceInfo& info = device.cuda->info();
-  device.name = "cuda:" + std::to_string(ordinal);
-  device.description = info.name + ", compute capability " + std::to_string(info.major) + "." +
-                       std::to_string(info.minor) + ", " + std::to_string(info.multiprocessors) + " multiprocessors";
-  device.capabilities = device.cuda->capabilities();
+  const gpu::DeviceInfo& info = device.gpu->info();
+  device.backend = info.backend;
+  device.name = info.id();
+  device.description = info.name + ", " + info.about;
+  device.capabilities = device.gpu->capabilities();
   device.stream = options.stream;
   device.overlapped = options.overlapped != 0 && (device.capabilities & CAP_SM90) != 0;
   return Done{};
@@ -111,26 +109,26 @@ Outcome open(const lw_device_options& options, lw_device** out) {
   auto device = std::make_unique<lw_device>();
   device->id = new_id();
   device->name = options.name == nullptr ? "cpu" : options.name;
-  if (const auto ordinal = cuda::ordinal_of(device->name)) {
-    LW_TRY(settle_on_cuda(options, *ordinal, *device));
-  } else if (device->name == "cpu") {
-    LW_TRY(settle_on_cpu(options, *device));
+  LW_ASSIGN(opened, open_gpu(device->name));
+  device->gpu = std::move(opened);
+  if (device->gpu != nullptr) {
+    LW_TRY(settle_on_gpu(options, *device));
   } else {
-    return make_error(LW_ERROR_NOT_FOUND, "no device '" + device->name + "': cpu, cuda, cuda:0, cuda:1 and so on");
+    LW_TRY(settle_on_cpu(options, *device));
   }
   if (options.kernel != nullptr) device->kernel = options.kernel;
   if (options.layout != nullptr) {
     LW_ASSIGN(layout, find_layout(options.layout));
     device->layout = layout;
     device->layout_is_chosen = true;
-  } else if (device->cuda != nullptr) {
-    device->layout = usual_cuda_layout(*device);
+  } else if (device->gpu != nullptr) {
+    device->layout = usual_layout(*device);
   }
   if (options.kernel != nullptr) {
     LW_TRY(check_kernel(device->kernel, device->backend, device->capabilities, device->layout));
   }
   LW_TRY(check_layout(*device));
-  if (device->cuda == nullptr) {
+  if (device->gpu == nullptr) {
     device->threads = options.threads != 0 ? options.threads : cpu_count();
     device->parallel_for = options.parallel_for;
     device->parallel_user = options.parallel_user;
@@ -144,7 +142,7 @@ Outcome open(const lw_device_options& options, lw_device** out) {
 }
 
 Outcome open_on_stream(const lw_device& device, void* stream, lw_device** out) {
-  if (device.cuda == nullptr) return make_error(LW_ERROR_UNSUPPORTED, "the CPU has no streams");
+  if (device.gpu == nullptr) return make_error(LW_ERROR_UNSUPPORTED, "the CPU has no streams");
   auto made = std::make_unique<lw_device>();
   made->id = device.id;
   made->backend = device.backend;
@@ -154,7 +152,7 @@ Outcome open_on_stream(const lw_device& device, void* stream, lw_device** out) {
   made->capabilities = device.capabilities;
   made->layout = device.layout;
   made->layout_is_chosen = device.layout_is_chosen;
-  made->cuda = device.cuda;
+  made->gpu = device.gpu;
   made->stream = stream;
   made->overlapped = device.overlapped;
   *out = made.release();
@@ -204,7 +202,7 @@ lw_status lw_device_on_stream(const lw_device* device, void* stream, lw_device**
 lw_status lw_device_wait(const lw_device* device, lw_error* error) {
   return edge::guarded(error, [&]() -> Outcome {
     if (!edge::is_valid(device)) return edge::argument_error("the device is a null pointer or no open device");
-    return device->cuda == nullptr ? Outcome(Done{}) : device->cuda->wait(device->stream);
+    return device->gpu == nullptr ? Outcome(Done{}) : device->gpu->wait(device->stream);
   });
 }
 

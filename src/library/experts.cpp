@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "library/edge.h"
 #include "library/experts.h"
-#include "library/on_cuda.h"
+#include "library/on_gpu.h"
 #include "library/operands.h"
 #include "library/parts.h"
 
@@ -16,7 +16,7 @@ using namespace lanewise;  // NOLINT(google-build-using-namespace): the C interf
 using edge::ExpertProduct;
 using edge::Range;
 
-// All but the ids' values, which a CUDA device has and checks itself.
+// All but the ids' values, which a device with memory of its own has and checks itself.
 Result<ExpertProduct> check_product(const lw_device& device, std::span<const lw_matrix* const> matrices,
                                     const lw_activation& x, const std::int32_t* ids, std::uint64_t used,
                                     const lw_output& y) {
@@ -30,7 +30,7 @@ Result<ExpertProduct> check_product(const lw_device& device, std::span<const lw_
   const auto slots = checked_mul(x.tokens(), used);
   if (!slots || *slots > SIZE_MAX / sizeof(std::int32_t)) return edge::argument_error("tokens * used passes memory");
   if (*slots != 0 && ids == nullptr) return edge::argument_error("ids is a null pointer");
-  for (std::uint64_t p = 0; p < *slots && device.cuda == nullptr; ++p) {
+  for (std::uint64_t p = 0; p < *slots && device.gpu == nullptr; ++p) {
     if (ids[p] < 0 || static_cast<std::uint64_t>(ids[p]) >= matrices.size()) {
       return edge::argument_error("id " + std::to_string(p % used) + " of token " + std::to_string(p / used) + " is " +
                                   std::to_string(ids[p]) + ", of " + std::to_string(matrices.size()) + " experts");
@@ -149,17 +149,17 @@ lw_status lw_gemv_experts_group(lw_device* device, uint64_t lists, uint64_t coun
     LW_TRY(all.check());
     for (std::uint64_t i = 0; i < lists;) {
       const ExpertProduct first = *all.product(i);
-      if (device->cuda == nullptr) {
+      if (device->gpu == nullptr) {
         LW_TRY(multiply(first));
         ++i;
         continue;
       }
       if (i + 1 < lists && edge::go_together(first, *all.product(i + 1))) {
         const ExpertProduct both[2] = {first, *all.product(i + 1)};
-        LW_TRY(edge::multiply_experts_on_cuda(both));
+        LW_TRY(edge::multiply_experts_on_gpu(both));
         i += 2;
       } else {
-        LW_TRY(edge::multiply_experts_on_cuda({&first, 1}));
+        LW_TRY(edge::multiply_experts_on_gpu({&first, 1}));
         ++i;
       }
     }
@@ -176,6 +176,6 @@ lw_status lw_gemv_experts(lw_device* device, uint64_t count, const lw_matrix* co
 lw_status lw_experts_check(const lw_device* device, const lw_activation* activation, lw_error* error) {
   return edge::guarded(error, [&]() -> Outcome {
     LW_TRY(edge::check_operands(device, activation));
-    return device->cuda == nullptr ? Outcome(Done{}) : edge::check_ids_on_cuda(*device, *activation);
+    return device->gpu == nullptr ? Outcome(Done{}) : edge::check_ids_on_gpu(*device, *activation);
   });
 }

@@ -10,7 +10,7 @@
 #include "kernels/kernel.h"
 #include "library/edge.h"
 #include "library/handles.h"
-#include "library/on_cuda.h"
+#include "library/on_gpu.h"
 #include "library/operands.h"
 #include "library/parts.h"
 
@@ -63,7 +63,7 @@ lw_status lw_gemv(lw_device* device, const lw_matrix* matrix, const lw_activatio
   return edge::guarded(error, [&]() -> Outcome {
     LW_ASSIGN(product, edge::check_product(device, matrix, activation, y));
     if (product.is_empty()) return Done{};
-    if (device->cuda != nullptr) return edge::multiply_on_cuda(product);
+    if (device->gpu != nullptr) return edge::multiply_on_gpu(product);
     struct Call {
       const Product& product;
       std::uint32_t parts;
@@ -83,7 +83,7 @@ lw_status lw_gemv_part(lw_device* device, const lw_matrix* matrix, const lw_acti
                        uint32_t part, uint32_t parts, lw_error* error) {
   return edge::guarded(error, [&]() -> Outcome {
     LW_ASSIGN(product, edge::check_product(device, matrix, activation, y));
-    if (device->cuda != nullptr) return edge::no_parts_on_cuda(*device);
+    if (device->gpu != nullptr) return edge::no_parts_on_gpu(*device);
     if (part >= parts) {
       return edge::argument_error("part " + std::to_string(part) + " of " + std::to_string(parts) + " parts");
     }
@@ -115,7 +115,7 @@ lw_status lw_gemv_group(lw_device* device, uint64_t count, const lw_matrix* cons
     }
     LW_TRY(edge::check_outputs_apart(group.matrices, ys, *activation));
     if (group.rows == 0 || activation->tokens() == 0) return Done{};
-    if (device->cuda != nullptr) return edge::multiply_group_on_cuda(*device, group.matrices, *activation, ys);
+    if (device->gpu != nullptr) return edge::multiply_group_on_gpu(*device, group.matrices, *activation, ys);
     group.parts = count_parts(*device, group.rows, bytes, activation->tokens());
     device->run(
         group.parts, [](void* context, std::uint32_t part) { static_cast<const Group*>(context)->run(part); }, &group);
@@ -131,8 +131,8 @@ lw_status lw_gemv_explain(lw_device* device, const lw_matrix* matrix, const lw_a
     if (text == nullptr || size == 0) return edge::argument_error("text is a null pointer or has no room");
     LW_ASSIGN(plan, select(edge::problem_of(*matrix, *activation, activation->tokens()), device->backend,
                            device->capabilities, device->kernel));
-    if (device->cuda != nullptr) {
-      const std::string words = edge::explain_on_cuda(*device, *matrix, *activation, plan);
+    if (device->gpu != nullptr) {
+      const std::string words = edge::explain_on_gpu(*device, *matrix, *activation, plan);
       std::snprintf(text, size, "%s", words.c_str());
       return Done{};
     }

@@ -9,7 +9,7 @@
 
 #include "arithmetic/activation.h"
 #include "backends/cpu/pool.h"
-#include "backends/cuda/cuda.h"
+#include "backends/gpu/gpu.h"
 #include "formats/matrix_view.h"
 #include "gguf/reader.h"
 #include "lanewise/lanewise.h"
@@ -88,10 +88,10 @@ struct lw_device {
   std::uint32_t threads = 1;
   lw_parallel_for parallel_for = nullptr;
   void* parallel_user = nullptr;
-  std::unique_ptr<lanewise::Pool, lanewise::edge::PoolDeleter> pool;  // null with parallel_for, and on CUDA
+  std::unique_ptr<lanewise::Pool, lanewise::edge::PoolDeleter> pool;  // null with parallel_for, and on other devices
 
-  std::shared_ptr<lanewise::cuda::Device> cuda;  // null: the CPU
-  void* stream = nullptr;                        // of CUDA, the caller's
+  std::shared_ptr<lanewise::gpu::Device> gpu;  // null: the CPU
+  void* stream = nullptr;                      // of such a device, the caller's
   bool overlapped = false;
 
   /// The most parts worth making of a call.
@@ -107,7 +107,7 @@ struct lw_matrix {
   lanewise::Layout layout = lanewise::Layout::raw;
   std::uint64_t held_bytes = 0;  // at view.data
   lanewise::edge::PackedBytes packed{nullptr, 0};
-  lanewise::cuda::Memory on_cuda;
+  lanewise::gpu::Memory on_gpu;
   std::shared_ptr<const lanewise::gguf::Model> model;  // null: bare bytes, or packed
 };
 
@@ -115,9 +115,9 @@ struct lw_activation {
   static constexpr auto kind = lanewise::edge::Tag::activation;
   lanewise::edge::Handle handle{kind};
   std::uint64_t device_id = 0;
-  std::unique_ptr<lanewise::Activation> activation;  // null: on a CUDA device
-  std::unique_ptr<lanewise::cuda::Image> image;      // null: on the CPU
-  void* stream = nullptr;                            // that it is set on; of CUDA
+  std::unique_ptr<lanewise::Activation> activation;  // null: on another device
+  std::unique_ptr<lanewise::gpu::Image> image;       // null: on the CPU
+  void* stream = nullptr;                            // that it is set on
   bool overlapped = false;
   const void* workspace = nullptr;  // the caller's, or null
   std::uint64_t workspace_bytes = 0;

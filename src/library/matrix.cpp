@@ -18,23 +18,23 @@ Outcome check_device(const lw_device* device) {
   return Done{};
 }
 
-// Copies the matrix to a CUDA device, in its layout. The original is needed no more.
-Outcome settle_on_cuda(const lw_device& device, lw_matrix& matrix) {
+// Copies the matrix to a device with memory of its own, in its layout. The original is needed no more.
+Outcome settle_on_gpu(const lw_device& device, lw_matrix& matrix) {
   const FormatInfo& info = matrix.view.info();
   const bool fits = has_layout(device.layout, info) &&
-                    (device.layout_is_chosen || cuda::has_layout_units(device.layout, info.format));
+                    (device.layout_is_chosen || device.gpu->has_layout(device.layout, info.format));
   matrix.layout = fits ? device.layout : Layout::raw;
-  LW_ASSIGN(memory, cuda::load_matrix(device.cuda, matrix.view, matrix.layout));
-  matrix.on_cuda = std::move(memory);
-  matrix.held_bytes = matrix.on_cuda.bytes();
-  matrix.view.data = matrix.on_cuda.data();
+  LW_ASSIGN(memory, gpu::load_matrix(device.gpu, matrix.view, matrix.layout));
+  matrix.on_gpu = std::move(memory);
+  matrix.held_bytes = matrix.on_gpu.bytes();
+  matrix.view.data = matrix.on_gpu.data();
   matrix.model.reset();
   return Done{};
 }
 
 // Puts the matrix into the device's layout, with all its threads. The original is needed no more.
 Outcome settle(const lw_device& device, lw_matrix& matrix) {
-  if (device.cuda != nullptr) return settle_on_cuda(device, matrix);
+  if (device.gpu != nullptr) return settle_on_gpu(device, matrix);
   matrix.held_bytes = matrix.view.bytes();
   if (!has_layout(device.layout, matrix.view.info()) || device.layout == Layout::raw || matrix.view.rows == 0) {
     return Done{};

@@ -48,7 +48,8 @@ Result<Product> check_product(const lw_device* device, const lw_matrix* matrix, 
 /// The same again, without the checks and without `bytes`.
 Product product_of(const lw_device& device, const lw_matrix& matrix, const lw_activation& x, const lw_output& y);
 
-/// A list of experts and the ids of every token, `used` each. On a CUDA device the ids are device memory.
+/// A list of experts and the ids of every token, `used` each. On a device with memory of its own the ids are device
+/// memory.
 struct ExpertProduct {
   const lw_device* device;
   std::span<const lw_matrix* const> matrices;

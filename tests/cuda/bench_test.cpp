@@ -8,21 +8,21 @@
 #include <set>
 #include <string>
 
-#include "bench_cuda.h"
-#include "bench_cuda_report.h"
+#include "bench_gpu.h"
+#include "bench_gpu_report.h"
 #include "cuda/emulated_device.h"
 #include "cuda/emulated_timer.h"
 
 namespace lanewise::test {
 namespace {
 
-using program::CudaBench;
-using program::CudaBenchMachine;
-using program::CudaBenchReport;
-using program::CudaTime;
+using program::GpuBench;
+using program::GpuBenchMachine;
+using program::GpuBenchReport;
+using program::GpuTime;
 using program::Json;
 
-class CudaBenchTest : public testing::Test {
+class GpuBenchTest : public testing::Test {
  protected:
   static Case problem(Format format) {
     Case problem;
@@ -32,19 +32,19 @@ class CudaBenchTest : public testing::Test {
     problem.fill = Fill::random;
     return problem;
   }
-  CudaBench bench(std::uint64_t copies, const Case& of) {
-    program::CudaBenchOptions options;
-    options.walked = copies * CudaBench::stride_of(of);
+  GpuBench bench(std::uint64_t copies, const Case& of) {
+    program::GpuBenchOptions options;
+    options.walked = copies * GpuBench::stride_of(*device_, of);
     options.replays = 2;
-    return CudaBench(device_, timer_, options);
+    return GpuBench(device_, timer_, options);
   }
   // The report of these times, through a file for its text.
-  Json report_of(const std::vector<CudaTime>& times, int* exit_code = nullptr) {
+  Json report_of(const std::vector<GpuTime>& times, int* exit_code = nullptr) {
     program::Output out;
-    CudaBenchMachine machine;
+    GpuBenchMachine machine;
     machine.device = "cuda:0";
     machine.info = device_->info();
-    CudaBenchReport report(out, machine, false, false);
+    GpuBenchReport report(out, machine, false, false);
     report.head({});
     report.add(times);
     report.summary(123);
@@ -56,15 +56,15 @@ class CudaBenchTest : public testing::Test {
   EmulatedTimer timer_{device_};
 };
 
-TEST_F(CudaBenchTest, FiguresAreWhatLaunchesTake) {
+TEST_F(GpuBenchTest, FiguresAreWhatLaunchesTake) {
   const Case of = problem(Format::Q4_K);
-  CudaBench bench = this->bench(7, of);
+  GpuBench bench = this->bench(7, of);
   const auto times = bench.time(of, {1, 3, 9});
   ASSERT_TRUE(times) << times.error().message;
   ASSERT_EQ(times->size(), 3U);
   const std::uint64_t windows[] = {1, 3, 9};
   for (std::size_t i = 0; i < 3; ++i) {
-    const CudaTime& time = (*times)[i];
+    const GpuTime& time = (*times)[i];
     const double slices = windows[i] > 8 ? 2 : 1;
     EXPECT_EQ(time.problem.tokens, windows[i]);
     EXPECT_EQ(time.products, 7U);
@@ -90,7 +90,7 @@ TEST_F(CudaBenchTest, FiguresAreWhatLaunchesTake) {
 }
 
 // A chain goes over copies that differ, and y goes round four buffers.
-TEST_F(CudaBenchTest, ChainsWalkCopies) {
+TEST_F(GpuBenchTest, ChainsWalkCopies) {
   const Case of = problem(Format::Q8_0);
   std::map<const std::uint8_t*, std::vector<std::uint8_t>> copies;
   std::set<const void*> buffers;
@@ -99,7 +99,7 @@ TEST_F(CudaBenchTest, ChainsWalkCopies) {
     buffers.insert(what.targets[0].y);
     EXPECT_EQ(what.targets[0].rows, 80U);
   };
-  CudaBench bench = this->bench(9, of);
+  GpuBench bench = this->bench(9, of);
   ASSERT_TRUE(bench.time(of, {1}));
   EXPECT_EQ(copies.size(), 9U);
   EXPECT_EQ(buffers.size(), 4U);
@@ -110,16 +110,16 @@ TEST_F(CudaBenchTest, ChainsWalkCopies) {
     }
     before = &bytes;
   }
-  EXPECT_EQ(CudaBench::copies_of(1000, 4'000'000), 600U);
-  EXPECT_EQ(CudaBench::copies_of(1000, 20'000), 20U);
-  EXPECT_EQ(CudaBench::copies_of(1000, 1), 4U);
+  EXPECT_EQ(GpuBench::copies_of(1000, 4'000'000), 600U);
+  EXPECT_EQ(GpuBench::copies_of(1000, 20'000), 20U);
+  EXPECT_EQ(GpuBench::copies_of(1000, 1), 4U);
 }
 
-TEST_F(CudaBenchTest, SeesWrongBits) {
+TEST_F(GpuBenchTest, SeesWrongBits) {
   const Case of = problem(Format::Q6_K);
   const auto differing = [&](std::function<void(const cuda::Launch&)> fault) {
     device_->after_launch = std::move(fault);
-    CudaBench bench = this->bench(6, of);
+    GpuBench bench = this->bench(6, of);
     const auto times = bench.time(of, {2});
     EXPECT_TRUE(times);
     int code = -1;
@@ -151,10 +151,10 @@ TEST_F(CudaBenchTest, SeesWrongBits) {
   EXPECT_GT(differing([](const cuda::Launch& what) { std::memset(what.targets[0].y, 0xA5, 640); }), 2 * 4 * 64U);
 }
 
-TEST_F(CudaBenchTest, FloatWeightsTakeTheirImage) {
+TEST_F(GpuBenchTest, FloatWeightsTakeTheirImage) {
   for (const Format format : {Format::F16, Format::BF16, Format::F32}) {
     const Case of = problem(format);
-    CudaBench bench = this->bench(5, of);
+    GpuBench bench = this->bench(5, of);
     const auto times = bench.time(of, {2});
     ASSERT_TRUE(times) << times.error().message;
     EXPECT_EQ(times->front().differing, 0U);
@@ -163,10 +163,10 @@ TEST_F(CudaBenchTest, FloatWeightsTakeTheirImage) {
   }
 }
 
-TEST_F(CudaBenchTest, NoOverlapWhereTheDeviceHasNone) {
+TEST_F(GpuBenchTest, NoOverlapWhereTheDeviceHasNone) {
   device_->set_capability(8, 0);
   const Case of = problem(Format::Q4_0);
-  CudaBench bench = this->bench(5, of);
+  GpuBench bench = this->bench(5, of);
   const auto times = bench.time(of, {1});
   ASSERT_TRUE(times);
   EXPECT_FALSE(times->front().overlapped);
@@ -175,11 +175,11 @@ TEST_F(CudaBenchTest, NoOverlapWhereTheDeviceHasNone) {
   EXPECT_FALSE(document["cases"][0].contains("overlapped_us"));
 }
 
-TEST_F(CudaBenchTest, WarnsAboveTheFloorAndBelowTheCache) {
+TEST_F(GpuBenchTest, WarnsAboveTheFloorAndBelowTheCache) {
   timer_.costs.product[0] = 1.9;
   timer_.cache = 1'000'000;
   const Case of = problem(Format::Q4_0);
-  CudaBench bench = this->bench(5, of);
+  GpuBench bench = this->bench(5, of);
   const auto times = bench.time(of, {1});
   ASSERT_TRUE(times);
   ASSERT_EQ(bench.warm().size(), 1U);
@@ -189,9 +189,9 @@ TEST_F(CudaBenchTest, WarnsAboveTheFloorAndBelowTheCache) {
   EXPECT_NE(document["warnings"][0].get<std::string>().find("plain: 105.3 % of the read floor"), std::string::npos);
 }
 
-TEST_F(CudaBenchTest, JsonHasWhatWasMeasured) {
+TEST_F(GpuBenchTest, JsonHasWhatWasMeasured) {
   const Case of = problem(Format::IQ2_XXS);
-  CudaBench bench = this->bench(5, of);
+  GpuBench bench = this->bench(5, of);
   const auto times = bench.time(of, {1, 2});
   ASSERT_TRUE(times);
   const Json document = report_of(*times);
@@ -221,8 +221,8 @@ TEST_F(CudaBenchTest, JsonHasWhatWasMeasured) {
 }
 
 // The widest rows there are.
-TEST_F(CudaBenchTest, TheTableFits) {
-  CudaTime time;
+TEST_F(GpuBenchTest, TheTableFits) {
+  GpuTime time;
   time.problem = problem(Format::IQ2_XXS);
   time.problem.rows = 128256;
   time.problem.cols = 14336;
@@ -235,12 +235,12 @@ TEST_F(CudaBenchTest, TheTableFits) {
   time.peer->median_us = 2345.6;
   time.peer->over_ours = 12.5;
   program::Output out;
-  CudaBenchMachine machine;
+  GpuBenchMachine machine;
   machine.device = "cuda:0";
   machine.info = device_->info();
   machine.peer.emplace();
   machine.peer->name = "peer";
-  CudaBenchReport report(out, machine, true, false);
+  GpuBenchReport report(out, machine, true, false);
   testing::internal::CaptureStdout();
   report.head({});
   report.add({time});
@@ -259,10 +259,10 @@ TEST_F(CudaBenchTest, TheTableFits) {
 }
 
 // What the device says ends the run.
-TEST_F(CudaBenchTest, ErrorsComeThrough) {
+TEST_F(GpuBenchTest, ErrorsComeThrough) {
   const Case of = problem(Format::Q4_0);
   device_->allocations_left = 3;
-  CudaBench bench = this->bench(5, of);
+  GpuBench bench = this->bench(5, of);
   const auto times = bench.time(of, {1});
   ASSERT_FALSE(times);
   EXPECT_EQ(times.error().code, LW_ERROR_MEMORY);

@@ -10,7 +10,7 @@
 
 namespace lanewise::test {
 
-Outcome EmulatedDevice::make_image(const cuda::ImageTask& task, void*) {
+Outcome EmulatedDevice::make_image(const gpu::ImageTask& task, void*) {
   EXPECT_TRUE(owns(task.x) && owns(task.image));
   ++images;
   const auto grid = static_cast<std::uint32_t>(cuda::image_grid(task.tokens));
@@ -22,14 +22,14 @@ Outcome EmulatedDevice::make_image(const cuda::ImageTask& task, void*) {
   return Done{};
 }
 
-Outcome EmulatedDevice::make_floats(const cuda::ImageTask& task, std::uint32_t index, void*) {
+Outcome EmulatedDevice::make_floats(const gpu::ImageTask& task, std::uint32_t index, void*) {
   floats.push_back(index);
   const auto grid = static_cast<std::uint32_t>(cuda::image_grid(task.tokens));
   cuda::emulator::launch(grid, 1, cuda::image_threads(task.blocks), 0, [&] { cuda::floats_kernel(task, index); });
   return Done{};
 }
 
-Outcome EmulatedDevice::route(const cuda::Routing& routing, bool, void*) {
+Outcome EmulatedDevice::route(const gpu::Routing& routing, bool, void*) {
   EXPECT_TRUE(owns(routing.ids) && owns(routing.routes));
   const std::uint64_t all = routing.tokens * routing.used;
   std::uint32_t bad = 0;

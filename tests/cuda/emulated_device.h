@@ -1,6 +1,6 @@
 // A CUDA device for the host's half of the backend, where there is none: its memory is the host's, x is converted by
 // the device's own kernels over the emulator, products are the scalar kernel's on what the image holds. It holds its
-// callers to the rules of backends/cuda/cuda.h, and tests may plant faults in it.
+// callers to the rules of backends/gpu/gpu.h, and tests may plant faults in it.
 #pragma once
 
 #include <cstring>
@@ -15,7 +15,7 @@
 
 namespace lanewise::test {
 
-class EmulatedDevice final : public cuda::Device {
+class EmulatedDevice final : public gpu::Device {
  public:
   /// What a launch was told, and where.
   struct Launched {
@@ -26,17 +26,20 @@ class EmulatedDevice final : public cuda::Device {
   };
 
   EmulatedDevice() {
+    info_.backend = "cuda";
     info_.name = "emulated";
-    info_.major = 9;
+    info_.about = "compute capability 9.0, 4 multiprocessors";
     info_.multiprocessors = 4;
+    set_capability(9, 0);
   }
-  [[nodiscard]] const cuda::DeviceInfo& info() const override { return info_; }
+  [[nodiscard]] const gpu::DeviceInfo& info() const override { return info_; }
   void set_capability(std::uint32_t major, std::uint32_t minor) {
     info_.major = major;
     info_.minor = minor;
+    info_.capabilities = cuda::capabilities(major, minor);
   }
 
-  Result<std::uint8_t*> allocate(std::uint64_t bytes) override {
+  Result<std::uint8_t*> allocate(std::uint64_t bytes, std::uint64_t) override {
     if (bytes == 0 || allocations_left == 0) return make_error(LW_ERROR_MEMORY, "the emulated device is full");
     --allocations_left;
     auto* const memory = static_cast<std::uint8_t*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
@@ -63,9 +66,14 @@ class EmulatedDevice final : public cuda::Device {
   Outcome wait(void*) override { return failure ? Outcome(*failure) : Outcome(Done{}); }
   Result<std::uint64_t> capture_of(void*) override { return capture; }
 
-  Outcome make_image(const cuda::ImageTask& task, void* stream) override;
-  Outcome make_floats(const cuda::ImageTask& task, std::uint32_t index, void* stream) override;
-  Outcome route(const cuda::Routing& routing, bool overlapped, void* stream) override;
+  [[nodiscard]] Layout preferred_layout() const override { return Layout::frag; }
+  [[nodiscard]] bool has_layout(Layout layout, Format) const override { return layout == Layout::raw; }
+  [[nodiscard]] std::uint64_t layout_bytes(Layout, const MatrixView& shape) const override { return shape.bytes(); }
+  [[nodiscard]] std::uint64_t layout_unit(Layout, const MatrixView&) const override { return 0; }
+
+  Outcome make_image(const gpu::ImageTask& task, void* stream) override;
+  Outcome make_floats(const gpu::ImageTask& task, std::uint32_t index, void* stream) override;
+  Outcome route(const gpu::Routing& routing, bool overlapped, void* stream) override;
   Outcome launch(const KernelDesc& kernel, Format format, const cuda::Launch& what, void* stream) override;
   Outcome pack(Layout, const MatrixView&, std::uint8_t*, void*) override { return no_layout(); }
   Outcome unpack(Layout, const MatrixView&, std::uint8_t*, void*) override { return no_layout(); }
@@ -93,7 +101,7 @@ class EmulatedDevice final : public cuda::Device {
 
  private:
   static Error no_layout() { return make_error(LW_ERROR_UNSUPPORTED, "the emulated device reads GGUF's bytes alone"); }
-  cuda::DeviceInfo info_;
+  gpu::DeviceInfo info_;
 };
 
 }  // namespace lanewise::test

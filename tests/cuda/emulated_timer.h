@@ -6,12 +6,12 @@
 #include <memory>
 #include <utility>
 
-#include "backends/cuda/timer.h"
+#include "backends/gpu/timer.h"
 #include "cuda/emulated_device.h"
 
 namespace lanewise::test {
 
-class EmulatedTimer final : public cuda::Timer {
+class EmulatedTimer final : public gpu::Timer {
  public:
   /// Microseconds of one launch: plain, overlapped.
   struct Costs {
@@ -24,11 +24,11 @@ class EmulatedTimer final : public cuda::Timer {
   explicit EmulatedTimer(std::shared_ptr<EmulatedDevice> device) : device_(std::move(device)) {}
 
   [[nodiscard]] std::uint64_t cache_bytes() const override { return cache; }
-  Result<std::unique_ptr<cuda::Chain>> record(const std::function<Outcome(void* stream)>& enqueue) override {
+  Result<std::unique_ptr<gpu::Chain>> record(const std::function<Outcome(void* stream)>& enqueue) override {
     ++recorded;
-    return std::unique_ptr<cuda::Chain>(new Replayed(*this, enqueue));
+    return std::unique_ptr<gpu::Chain>(new Replayed(*this, enqueue));
   }
-  Outcome read(const std::uint8_t* from, std::uint64_t bytes, cuda::ReadShape shape, bool overlapped, void*) override {
+  Outcome read(const std::uint8_t* from, std::uint64_t bytes, gpu::ReadShape shape, bool overlapped, void*) override {
     if (!device_->owns(from) || !device_->owns(from + bytes - 1)) {
       return make_error(LW_ERROR_DEVICE, "read past the copies");
     }
@@ -43,7 +43,7 @@ class EmulatedTimer final : public cuda::Timer {
   std::uint64_t recorded = 0;
 
  private:
-  class Replayed final : public cuda::Chain {
+  class Replayed final : public gpu::Chain {
    public:
     Replayed(EmulatedTimer& timer, std::function<Outcome(void* stream)> enqueue)
         : timer_(timer), enqueue_(std::move(enqueue)) {}

@@ -11,6 +11,7 @@
 
 #include "cuda/emulated_device.h"
 #include "harness/verify.h"
+#include "kernels/devices.h"
 #include "library/handles.h"
 
 namespace lanewise::test {
@@ -44,7 +45,7 @@ class CudaHost : public testing::Test {
     made->name = "cuda:0";
     made->description = "emulated";
     made->capabilities = emulated_->capabilities();
-    made->cuda = emulated_;
+    made->gpu = emulated_;
     made->stream = &stream_;
     gpu_ = made;
   }
@@ -56,8 +57,8 @@ class CudaHost : public testing::Test {
 
   // Device memory with these bytes in it.
   template <class T>
-  cuda::Memory upload(const std::vector<T>& values) {
-    auto memory = cuda::Memory::allocate(emulated_, values.size() * sizeof(T));
+  gpu::Memory upload(const std::vector<T>& values) {
+    auto memory = gpu::Memory::allocate(emulated_, values.size() * sizeof(T));
     EXPECT_TRUE(memory.ok());
     std::memcpy(memory->data(), values.data(), values.size() * sizeof(T));
     return std::move(memory).value();
@@ -93,8 +94,8 @@ TEST_F(CudaHost, GivesTheBitsOfTheCpu) {
       if (seed % 4 == 0) x[cols / 2] = std::numeric_limits<float>::infinity();
       Bytes expected(tokens * stride * element, 0xEE);
       Bytes got = expected;
-      const cuda::Memory x_there = upload(x);
-      const cuda::Memory y_there = upload(got);
+      const gpu::Memory x_there = upload(x);
+      const gpu::Memory y_there = upload(got);
       for (lw_device* device : {cpu_, gpu_}) {
         const bool here = device == cpu_;
         Handles made;
@@ -140,7 +141,7 @@ TEST_F(CudaHost, AGroupIsALaunchAFormatAndEight) {
   kinds.insert(kinds.begin() + 2, Format::Q6_K);
   kinds.insert(kinds.begin() + 9, Format::Q6_K);
   const std::vector<float> x = random_x(tokens * cols, 5);
-  const cuda::Memory x_there = upload(x);
+  const gpu::Memory x_there = upload(x);
   std::vector<Bytes> weights;
   std::vector<std::uint64_t> rows;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
@@ -154,7 +155,7 @@ TEST_F(CudaHost, AGroupIsALaunchAFormatAndEight) {
     made.matrices.resize(kinds.size());
     lw_error error = LW_ERROR_INIT;
     std::vector<Bytes> host;
-    std::vector<cuda::Memory> there;
+    std::vector<gpu::Memory> there;
     std::vector<lw_output> ys;
     for (std::size_t i = 0; i < kinds.size(); ++i) {
       ASSERT_EQ(lw_matrix_from_bytes(device, static_cast<lw_format>(format_info(kinds[i]).id), rows[i], cols,
@@ -191,11 +192,11 @@ TEST_F(CudaHost, ExpertsAreThoseOfTheCpu) {
   for (const std::uint64_t tokens : {1u, 5u, 19u}) {
     for (const std::uint64_t used : {1u, 3u}) {
       const std::vector<float> x = random_x(tokens * cols, 5);
-      const cuda::Memory x_there = upload(x);
+      const gpu::Memory x_there = upload(x);
       std::mt19937 random(static_cast<std::uint32_t>(tokens * 10 + used));
       std::vector<std::int32_t> ids(tokens * used);
       for (std::int32_t& id : ids) id = static_cast<std::int32_t>(random() % experts);
-      const cuda::Memory ids_there = upload(ids);
+      const gpu::Memory ids_there = upload(ids);
       // Gate and up of one format, and a third list of another, with another number of rows.
       const std::array formats_of = {Format::Q4_K, Format::Q4_K, Format::F16};
       const std::array<std::uint64_t, 3> rows = {6, 4, 5};
@@ -212,7 +213,7 @@ TEST_F(CudaHost, ExpertsAreThoseOfTheCpu) {
         made.matrices.resize(weights.size());
         lw_error error = LW_ERROR_INIT;
         std::vector<Bytes> host;
-        std::vector<cuda::Memory> there;
+        std::vector<gpu::Memory> there;
         std::vector<lw_output> ys;
         for (std::size_t i = 0; i < weights.size(); ++i) {
           const FormatInfo& info = format_info(formats_of[i / experts]);
@@ -243,9 +244,9 @@ TEST_F(CudaHost, ExpertsAreThoseOfTheCpu) {
         EXPECT_EQ(emulated_->launches.size(), 2 * ((tokens + 7) / 8));
         EXPECT_EQ(emulated_->launches.front().what.count, 2u);
         // A bad id: nothing is written, and the check says so, until the next good call.
-        const cuda::Memory bad = upload(std::vector<std::int32_t>(tokens * used, static_cast<std::int32_t>(experts)));
+        const gpu::Memory bad = upload(std::vector<std::int32_t>(tokens * used, static_cast<std::int32_t>(experts)));
         const Bytes before(there[0].data(), there[0].data() + there[0].bytes());
-        const auto call = [&](const cuda::Memory& list) {
+        const auto call = [&](const gpu::Memory& list) {
           return lw_gemv_experts(device, experts, made.matrices.data(), made.x,
                                  reinterpret_cast<std::int32_t*>(list.data()), used, ys[0], &error);
         };
@@ -267,10 +268,10 @@ TEST_F(CudaHost, ExpertsAreThoseOfTheCpu) {
 TEST_F(CudaHost, FloatImagesAreMadeOnceWhereThatCanBeKnown) {
   constexpr std::uint64_t cols = 256;
   const std::vector<float> x = random_x(cols, 5);
-  const cuda::Memory x_there = upload(x);
-  const auto made = cuda::Image::create(emulated_, Planes::x16, 1, cols);
+  const gpu::Memory x_there = upload(x);
+  const auto made = gpu::Image::create(emulated_, Planes::x16, 1, cols);
   ASSERT_TRUE(made.ok());
-  cuda::Image& image = **made;
+  gpu::Image& image = **made;
   const InputView input{x_there.data(), Dtype::f32, 1, cols, cols};
   int a = 0;
   int b = 0;
@@ -323,7 +324,7 @@ TEST_F(CudaHost, Refuses) {
   // Workspaces: in host memory, not aligned, too small.
   alignas(256) static std::uint8_t host[65536];
   ASSERT_LE(needed, sizeof host);
-  const cuda::Memory there = upload(Bytes(needed + 256));
+  const gpu::Memory there = upload(Bytes(needed + 256));
   const auto create_in = [&](void* memory, std::uint64_t bytes, const char* says) {
     EXPECT_EQ(lw_activation_create_in(gpu_, LW_X16, 2, cols, memory, bytes, &made.x, &error), LW_ERROR_ARGUMENT);
     EXPECT_NE(std::string(error.message).find(says), std::string::npos) << error.message;
@@ -333,7 +334,7 @@ TEST_F(CudaHost, Refuses) {
   create_in(there.data(), needed - 1, "bytes");
   create_in(nullptr, needed, "null");
   ASSERT_EQ(lw_activation_create_in(gpu_, LW_X16, 2, cols, there.data(), needed, &made.x, &error), LW_OK);
-  const cuda::Memory x = upload(random_x(2 * cols, 3));
+  const gpu::Memory x = upload(random_x(2 * cols, 3));
   // x and y in the workspace, y in the weights.
   EXPECT_EQ(lw_activation_set(made.x, LW_DTYPE_F32, there.data(), 1, 0, &error), LW_ERROR_ARGUMENT);
   ASSERT_EQ(lw_activation_set(made.x, LW_DTYPE_F32, x.data(), 2, 0, &error), LW_OK) << error.message;
@@ -343,7 +344,7 @@ TEST_F(CudaHost, Refuses) {
   EXPECT_EQ(lw_gemv(gpu_, made.matrices[0], made.x, {const_cast<std::uint8_t*>(weights), LW_DTYPE_F32, 0}, &error),
             LW_ERROR_ARGUMENT);
   EXPECT_TRUE(emulated_->launches.empty());
-  const cuda::Memory y = upload(Bytes(64));
+  const gpu::Memory y = upload(Bytes(64));
   const lw_output out{y.data(), LW_DTYPE_F32, 0};
   EXPECT_EQ(lw_gemv_part(gpu_, made.matrices[0], made.x, out, 0, 2, &error), LW_ERROR_UNSUPPORTED);
   EXPECT_NE(std::string(error.message).find("whole products"), std::string::npos) << error.message;
@@ -373,8 +374,8 @@ TEST_F(CudaHost, HandlesOnStreamsShareMatrices) {
     const Bytes w = random_weights(format_info(Format::Q8_0), 4, cols, 1);
     ASSERT_EQ(lw_matrix_from_bytes(gpu_, LW_Q8_0, 4, cols, w.data(), w.size(), made.matrices.data(), &error), LW_OK);
     ASSERT_EQ(lw_activation_create(other, LW_X16, 1, cols, &made.x, &error), LW_OK);
-    const cuda::Memory x = upload(random_x(cols, 3));
-    const cuda::Memory y = upload(Bytes(64));
+    const gpu::Memory x = upload(random_x(cols, 3));
+    const gpu::Memory y = upload(Bytes(64));
     ASSERT_EQ(lw_activation_set(made.x, LW_DTYPE_F32, x.data(), 1, 0, &error), LW_OK);
     ASSERT_EQ(lw_gemv(other, made.matrices[0], made.x, {y.data(), LW_DTYPE_F32, 0}, &error), LW_OK) << error.message;
     ASSERT_EQ(lw_gemv(gpu_, made.matrices[0], made.x, {y.data(), LW_DTYPE_F32, 0}, &error), LW_OK) << error.message;
@@ -390,7 +391,7 @@ class CudaVerify : public CudaHost {
  protected:
   Verdict verify(const char* problem) {
     VerifyOptions options;
-    options.cuda = emulated_;
+    options.gpu = emulated_;
     const auto parsed = parse_case(problem);
     EXPECT_TRUE(parsed.ok()) << problem;
     return verify_case(*parsed, options);
@@ -429,12 +430,13 @@ TEST_F(CudaVerify, SeesWhatIsWrong) {
 }
 
 TEST(CudaNames, AreTheOrdinals) {
-  EXPECT_EQ(cuda::ordinal_of("cuda"), 0u);
-  EXPECT_EQ(cuda::ordinal_of("cuda:0"), 0u);
-  EXPECT_EQ(cuda::ordinal_of("cuda:12"), 12u);
+  EXPECT_EQ(parse_gpu_name("cuda")->ordinal, 0u);
+  EXPECT_EQ(parse_gpu_name("cuda:0")->ordinal, 0u);
+  EXPECT_EQ(parse_gpu_name("cuda:12")->ordinal, 12u);
+  EXPECT_EQ(parse_gpu_name("cuda:12")->backend->name, "cuda");
   for (const char* name :
        {"", "cpu", "cuda:", "cuda:x", "cuda:1x", "cuda:-1", "cuda: 1", "cuda1", "CUDA", "cuda:4294967296"}) {
-    EXPECT_EQ(cuda::ordinal_of(name), std::nullopt) << name;
+    EXPECT_FALSE(parse_gpu_name(name)) << name;
   }
 }
 

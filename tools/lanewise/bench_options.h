@@ -1,4 +1,4 @@
-// The options of `lanewise bench`, and its run on a CUDA device.
+// The options of `lanewise bench`, and its run on a device with memory of its own.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct BenchOptions {
   std::string model;
   std::string pack;
   std::string json;
-  unsigned rounds = 0;  ///< 0: seven on the CPU, five on a CUDA device
+  unsigned rounds = 0;  ///< 0: seven on the CPU, five on a GPU
   std::uint64_t bytes = 0;
   std::string peer;
   std::vector<std::string> peer_words;
@@ -30,9 +30,9 @@ struct BenchOptions {
   bool verbose = false;
   DeviceOptions device;
   std::vector<const CLI::Option*> not_with_pack;
-  std::vector<const CLI::Option*> not_on_cuda;
+  std::vector<const CLI::Option*> not_on_gpu;
 };
 
-Exit bench_on_cuda(Context& context, const BenchOptions& options);
+Exit bench_on_gpu(Context& context, const BenchOptions& options);
 
 }  // namespace lanewise::program

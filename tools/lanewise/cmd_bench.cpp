@@ -225,7 +225,7 @@ Exit pack(Context& context, const BenchOptions& options, BenchMachine machine) {
 }
 
 Exit bench(Context& context, const BenchOptions& options) {
-  if (cuda::ordinal_of(options.device.device)) return bench_on_cuda(context, options);
+  if (parse_gpu_name(options.device.device)) return bench_on_gpu(context, options);
   if (auto fault = check_device(options.device, Computes::on_the_cpu)) return *fault;
   const BenchMachine machine = describe_machine(thread_count(options.device), !options.sleep);
   if (!options.pack.empty()) return pack(context, options, machine);
@@ -250,10 +250,9 @@ Job setup(CLI::App& app) {
       app.add_flag("--sleep", options->sleep, "Threads that sleep between calls (the library's) instead of spinning");
   auto* hot = app.add_flag("--hot", options->hot, "Beside the cold figures, those of one copy of W read over and over");
   declare_number(app, "--rounds", &options->rounds, 1, 1000,
-                 "Interleaved rounds that medians are over, up to 1000 (default: 7; on a CUDA device 5 replays)");
-  auto* bytes =
-      declare_number(app, "--bytes", &options->bytes, 1, std::uint64_t{1} << 40U,
-                     "Bytes of copies of W (default: four last caches, at least 1 GiB; on a CUDA device 4 GiB)");
+                 "Interleaved rounds that medians are over, up to 1000 (default: 7; on a GPU 5 replays)");
+  auto* bytes = declare_number(app, "--bytes", &options->bytes, 1, std::uint64_t{1} << 40U,
+                               "Bytes of copies of W (default: four last caches, at least 1 GiB; on a GPU 4 GiB)");
   auto* model = app.add_option("--model", options->model, "Shapes of this file's weights; ends with a projection")
                     ->type_name("FILE");
   auto* pack =
@@ -273,7 +272,7 @@ Job setup(CLI::App& app) {
       ->check(CLI::Range(0.01, 3600.0))
       ->type_name("S");
   app.add_flag("--strict", options->strict, "A case without a figure of the peer's is an error")->needs(peer);
-  options->not_on_cuda = {sleep, hot, pack};
+  options->not_on_gpu = {sleep, hot, pack};
   options->not_with_pack = {model, shape, format, tokens, planes, kernel, hot, bytes, verbose, peer};
   declare_json(app, &options->json);
   return [options](Context& context) { return bench(context, *options); };

@@ -27,20 +27,20 @@ class Decoder {
   static Result<Decoder> open(const Options& options, const FormatInfo& format, std::uint64_t most_elements) {
     LW_ASSIGN(site, Site::open(options.device.device));
     Decoder decoder(std::move(site));
-    if (decoder.site_.cuda() == nullptr) return decoder;
+    if (decoder.site_.gpu() == nullptr) return decoder;
     const std::uint64_t bytes = most_elements / format.block_elements * format.block_bytes;
-    LW_ASSIGN(blocks, cuda::Memory::allocate(decoder.site_.cuda(), bytes));
+    LW_ASSIGN(blocks, gpu::Memory::allocate(decoder.site_.gpu(), bytes));
     decoder.blocks_ = std::move(blocks);
-    LW_ASSIGN(weights, cuda::Memory::allocate(decoder.site_.cuda(), most_elements * sizeof(float)));
+    LW_ASSIGN(weights, gpu::Memory::allocate(decoder.site_.gpu(), most_elements * sizeof(float)));
     decoder.weights_ = std::move(weights);
     return decoder;
   }
   Outcome decode(const FormatInfo& format, const std::uint8_t* blocks, std::uint64_t elements, float* out) {
-    if (site_.cuda() == nullptr) {
+    if (site_.gpu() == nullptr) {
       dequantize_row(format.format, blocks, elements, out);
       return Done{};
     }
-    cuda::Device& device = *site_.cuda();
+    gpu::Device& device = *site_.gpu();
     LW_TRY(device.copy(blocks_.data(), blocks, elements / format.block_elements * format.block_bytes));
     auto* const weights = reinterpret_cast<float*>(weights_.data());
     LW_TRY(device.dequantize(format.format, blocks_.data(), elements, weights, nullptr));
@@ -51,8 +51,8 @@ class Decoder {
  private:
   explicit Decoder(Site site) : site_(std::move(site)) {}
   Site site_;
-  cuda::Memory blocks_;
-  cuda::Memory weights_;
+  gpu::Memory blocks_;
+  gpu::Memory weights_;
 };
 
 Exit dequant(Context& context, const Options& options) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/cpu/cpu.h"
+#include "backends/cuda/cuda.h"
 #include "command.h"
 #include "device.h"
 #include "json.h"
@@ -19,7 +20,7 @@ struct Options {
 
 bool can_run(const KernelDesc& kernel, const FormatInfo& info, std::uint32_t capabilities) {
   if ((kernel.needs & ~capabilities) != 0 || !accepts(kernel.formats, info)) return false;
-  return kernel.launch != nullptr || kernel.launch_on_cuda(info.format) != nullptr;
+  return is_built(kernel, info.format);
 }
 
 // Every kernel that a device can run, by its full name at x16.
@@ -46,13 +47,16 @@ void print_kernels(Context& context, std::string_view backend, std::uint32_t cap
 
 Json describe(const DeviceEntry& entry) {
   Json device{{"name", entry.name}, {"available", entry.why_not.empty()}};
-  if (entry.cuda) {
-    device["description"] = entry.cuda->name;
-    device["compute_capability"] = fmt::format("{}.{}", entry.cuda->major, entry.cuda->minor);
-    device["multiprocessors"] = entry.cuda->multiprocessors;
-    device["memory_bytes"] = entry.cuda->memory_bytes;
-    device["built_for"] = cuda::built_for();
-    device["kernels"] = kernel_names("cuda", cuda::capabilities(entry.cuda->major, entry.cuda->minor));
+  if (entry.gpu) {
+    device["description"] = entry.gpu->name;
+    device["about"] = entry.gpu->about;
+    device["memory_bytes"] = entry.gpu->memory_bytes;
+    if (entry.gpu->backend == "cuda") {
+      device["compute_capability"] = fmt::format("{}.{}", entry.gpu->major, entry.gpu->minor);
+      device["multiprocessors"] = entry.gpu->multiprocessors;
+      device["built_for"] = cuda::built_for();
+    }
+    device["kernels"] = kernel_names(entry.gpu->backend, entry.gpu->capabilities);
   } else if (entry.why_not.empty()) {
     device["description"] = cpu_description();
     device["threads"] = cpu_count();
@@ -64,14 +68,13 @@ Json describe(const DeviceEntry& entry) {
 }
 
 void print(Context& context, const DeviceEntry& entry) {
-  if (entry.cuda) {
+  if (entry.gpu) {
     constexpr double gib = 1073741824.0;
-    context.out.print("{:<8}{}, compute capability {}.{}, {} multiprocessors, {:.1f} GiB{}{}\n", entry.name,
-                      entry.cuda->name, entry.cuda->major, entry.cuda->minor, entry.cuda->multiprocessors,
-                      static_cast<double>(entry.cuda->memory_bytes) / gib,
+    context.out.print("{:<8}{}, {}, {:.1f} GiB{}{}\n", entry.name, entry.gpu->name, entry.gpu->about,
+                      static_cast<double>(entry.gpu->memory_bytes) / gib,
                       entry.why_not.empty() ? "" : "; not usable: ", entry.why_not);
     if (context.quiet || !entry.why_not.empty()) return;
-    print_kernels(context, "cuda", cuda::capabilities(entry.cuda->major, entry.cuda->minor));
+    print_kernels(context, entry.gpu->backend, entry.gpu->capabilities);
   } else if (!entry.why_not.empty()) {
     context.out.print("{:<8}{}\n", entry.name, entry.why_not);
   } else {

@@ -22,7 +22,7 @@ struct Options {
   std::string tensor;
   std::vector<std::uint64_t> tokens{1, 2, 4, 8};
   std::vector<std::string> activations;
-  std::string layout;  ///< empty: raw; on a CUDA device every layout that it has
+  std::string layout;  ///< empty: raw; on a GPU every layout that it has
   std::string fill = "gauss";
   std::uint64_t seed = 1;
   std::string json;
@@ -41,7 +41,7 @@ struct Plan {
   std::vector<Planes> planes;
   std::vector<Layout> layouts;
   Fill fill = Fill::gauss;
-  std::shared_ptr<cuda::Device> cuda;  ///< null: the CPU
+  std::shared_ptr<gpu::Device> gpu;  ///< null: the CPU
 };
 
 constexpr std::string_view problem_prefix = "gemv:";
@@ -98,13 +98,11 @@ Result<Plan> read_options(const Options& options) {
   plan.formats = formats;
   LW_ASSIGN(planes, parse_planes_list(options.activations));
   plan.planes = planes;
-  if (const auto ordinal = cuda::ordinal_of(options.device.device)) {
-    LW_ASSIGN(opened, cuda::open_device(*ordinal));
-    plan.cuda = std::move(opened);
-  }
+  LW_ASSIGN(opened, open_gpu(options.device.device));
+  plan.gpu = std::move(opened);
   LW_ASSIGN(layout, parse_layout(options.layout.empty() ? "raw" : options.layout));
   plan.layouts = {layout};
-  if (options.layout.empty() && plan.cuda != nullptr) plan.layouts.push_back(Layout::frag);
+  if (options.layout.empty() && plan.gpu != nullptr) plan.layouts.push_back(plan.gpu->preferred_layout());
   auto fill = parse_fill(options.fill);
   if (!fill) return make_error(LW_ERROR_ARGUMENT, fill.error().message);
   plan.fill = *fill;
@@ -121,7 +119,7 @@ class Verifier {
         context_(context) {
     verify_.threads = thread_count(options.device);
     verify_.cancel = &stop_asked;
-    verify_.cuda = plan.cuda;
+    verify_.gpu = plan.gpu;
     verify_.progress = [this](std::uint64_t done, std::uint64_t total) {
       progress_.show(done, total, fmt::format("rows, {}", current_));
     };
@@ -183,7 +181,7 @@ class Verifier {
     std::vector<Layout> list;
     for (const Layout layout : plan_.layouts) {
       if (options_.layout.empty()) {
-        if (plan_.cuda == nullptr || (has_layout(layout, info) && has_kernel(format, layout))) list.push_back(layout);
+        if (plan_.gpu == nullptr || (has_layout(layout, info) && has_kernel(format, layout))) list.push_back(layout);
         continue;
       }
       if (has_layout(layout, info) || !plan_.formats.empty()) return {layout};
@@ -196,11 +194,12 @@ class Verifier {
     if (list.empty()) list.push_back(Layout::raw);  // the error says what is missing
     return list;
   }
-  // Of a CUDA device: whether the layout can be made here, and has the kernel asked for, if one is.
+  // Of a GPU: whether the layout can be made here, and has the kernel asked for, if one is.
   bool has_kernel(Format format, Layout layout) const {
     const Problem problem{format, 1, 256, 1, Planes::x16, layout};
-    return cuda::has_layout_units(layout, format) &&
-           find_kernel(problem, "cuda", plan_.cuda->capabilities(), options_.device.kernel) != nullptr;
+    return plan_.gpu->has_layout(layout, format) &&
+           find_kernel(problem, plan_.gpu->info().backend, plan_.gpu->capabilities(), options_.device.kernel) !=
+               nullptr;
   }
   // Chance can make most outputs of a small case zero, whatever the seed is chosen for: such a case is drawn again.
   Verdict draw(Case problem) {
@@ -340,10 +339,9 @@ Job setup(CLI::App& app) {
                    ->type_name("FILL");
   auto* seed =
       declare_number(app, "--seed", &options->seed, 0, UINT64_MAX, "Seed of everything that is synthetic (default: 1)");
-  auto* layout =
-      app.add_option("--layout", options->layout,
-                     "Where the bits of W lie: raw (default), rows16, frag; on a CUDA device each that it has")
-          ->type_name("L");
+  auto* layout = app.add_option("--layout", options->layout,
+                                "Where the bits of W lie: raw (default), rows16, frag; on a GPU each that it has")
+                     ->type_name("L");
   options->said_by_problems = {format, tensor, tokens, planes, fill, seed, layout};
   options->of_models = {tensor, fill};
   options->device.declare_device(app);

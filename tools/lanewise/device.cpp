@@ -14,12 +14,12 @@
 namespace lanewise::program {
 std::vector<DeviceEntry> device_entries() {
   std::vector<DeviceEntry> entries{{"cpu", ""}};
-  if (auto found = cuda::list_devices()) {
-    for (cuda::DeviceInfo& info : *found) {
-      entries.push_back({fmt::format("cuda:{}", info.ordinal), info.why_not, std::move(info)});
+  for (const GpuBackend& backend : gpu_backends()) {
+    if (auto found = backend.list()) {
+      for (gpu::DeviceInfo& info : *found) entries.push_back({info.id(), info.why_not, std::move(info)});
+    } else {
+      entries.push_back({std::string(backend.name), found.error().message});
     }
-  } else {
-    entries.push_back({"cuda", found.error().message});
   }
   entries.push_back({"vulkan", "not in this build"});
   entries.push_back({"metal", "not in this build"});
@@ -53,10 +53,10 @@ std::optional<Fault> check_device(const DeviceOptions& options, Computes compute
   for (const DeviceEntry& each : entries) {
     if (each.why_not.empty()) usable.push_back(each.name);
   }
-  const auto ordinal = cuda::ordinal_of(options.device);
-  auto entry =
-      std::ranges::find(entries, ordinal ? fmt::format("cuda:{}", *ordinal) : options.device, &DeviceEntry::name);
-  if (ordinal && entry == entries.end()) entry = std::ranges::find(entries, "cuda", &DeviceEntry::name);
+  const auto gpu = parse_gpu_name(options.device);
+  auto entry = std::ranges::find(entries, gpu ? fmt::format("{}:{}", gpu->backend->name, gpu->ordinal) : options.device,
+                                 &DeviceEntry::name);
+  if (gpu && entry == entries.end()) entry = std::ranges::find(entries, gpu->backend->name, &DeviceEntry::name);
   if (entry == entries.end()) {
     return not_here(make_error(LW_ERROR_NOT_FOUND,
                                fmt::format("there is no device '{}'; this machine and build have: {}",

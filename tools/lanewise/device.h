@@ -9,8 +9,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "backends/cuda/cuda.h"
 #include "exit_codes.h"
+#include "kernels/devices.h"
 #include "kernels/kernel.h"
 
 namespace lanewise::program {
@@ -19,7 +19,7 @@ namespace lanewise::program {
 struct DeviceEntry {
   std::string name;     ///< "cpu", "cuda:0"; "cuda" where there is none
   std::string why_not;  ///< empty: it can be used
-  std::optional<cuda::DeviceInfo> cuda{};
+  std::optional<gpu::DeviceInfo> gpu{};
 };
 std::vector<DeviceEntry> device_entries();
 

@@ -1,10 +1,10 @@
-// Where a command's data lies: in the program's memory for the CPU, in copies on a CUDA device.
+// Where a command's data lies: in the program's memory for the CPU, in copies on a device with memory of its own.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
-#include "backends/cuda/cuda.h"
+#include "backends/gpu/gpu.h"
 #include "base/status.h"
 
 namespace lanewise::program {
@@ -12,7 +12,7 @@ namespace lanewise::program {
 /// Bytes that the device can reach.
 struct SiteBuffer {
   void* data = nullptr;
-  cuda::Memory memory;  ///< empty on the CPU, where `data` is the program's
+  gpu::Memory memory;  ///< empty on the CPU, where `data` is the program's
 };
 
 class Site {
@@ -21,7 +21,7 @@ class Site {
   static Result<Site> open(const std::string& device);
 
   /// Null: the CPU.
-  [[nodiscard]] const std::shared_ptr<cuda::Device>& cuda() const { return cuda_; }
+  [[nodiscard]] const std::shared_ptr<gpu::Device>& gpu() const { return gpu_; }
   /// What the program holds, for a product to read.
   Result<SiteBuffer> put(const void* host, std::uint64_t bytes) const;
   /// Room for a product to write `bytes` in, which fetch() brings to `host`.
@@ -30,7 +30,7 @@ class Site {
   Outcome fetch(const SiteBuffer& buffer, void* host, std::uint64_t bytes) const;
 
  private:
-  std::shared_ptr<cuda::Device> cuda_;
+  std::shared_ptr<gpu::Device> gpu_;
 };
 
 }  // namespace lanewise::program

@@ -4,21 +4,11 @@
 #include <cstdint>
 
 #include "backends/cuda/image.h"
+#include "backends/gpu/launch.h"
 
 namespace lanewise::cuda {
 
-/// x (token t at element t * stride, an lw_dtype) to the slices of its image.
-struct ImageTask {
-  const void* x = nullptr;
-  std::uint64_t tokens = 0;
-  std::uint64_t cols = 0;
-  std::uint64_t stride = 0;
-  std::uint32_t dtype = 0;
-  std::uint32_t planes = 0;
-  std::uint32_t blocks = 0;  ///< super-blocks of K
-  std::uint8_t* image = nullptr;
-  bool overlapped = false;  ///< see Launch
-};
+using gpu::ImageTask;
 
 // Each returns a cudaError_t.
 

@@ -2,23 +2,16 @@
 // where no device can be opened and the reason is said.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "arithmetic/activation.h"
-#include "backends/cuda/activation.h"
-#include "backends/cuda/launch.h"
-#include "backends/cuda/route.h"
+#include "backends/gpu/gpu.h"
+#include "backends/gpu/timer.h"
 #include "base/status.h"
 #include "kernels/kernel.h"
-#include "layout/layout.h"
 
 namespace lanewise {
 
@@ -27,22 +20,9 @@ std::span<const KernelDesc> cuda_kernels();
 
 namespace cuda {
 
-struct DeviceInfo {
-  std::uint32_t ordinal = 0;
-  std::string name;         ///< "NVIDIA H200"
-  std::uint32_t major = 0;  ///< compute capability
-  std::uint32_t minor = 0;
-  std::uint32_t multiprocessors = 0;
-  std::uint32_t shared_bytes = 0;  ///< of shared memory that a block may have
-  std::uint64_t memory_bytes = 0;
-  std::string why_not;  ///< empty: it can be used; otherwise why not, as a sentence
-};
-
 /// Every CUDA device of this machine, usable or not, or why there is none: no CUDA in this build, no driver, one too
 /// old, no device.
-Result<std::vector<DeviceInfo>> list_devices();
-/// N of the device name "cuda:N", 0 of "cuda"; nothing for any other name.
-std::optional<std::uint32_t> ordinal_of(std::string_view name);
+Result<std::vector<gpu::DeviceInfo>> list_devices();
 
 /// "75-real, 90": what this build holds code for, as CMake says it; empty in a build without CUDA.
 std::string_view built_for();
@@ -52,170 +32,16 @@ bool code_runs_on(std::string_view architectures, std::uint32_t major, std::uint
 /// What a device of this compute capability offers kernels.
 std::uint32_t capabilities(std::uint32_t major, std::uint32_t minor);
 
-/// One device. Functions may be called from any thread; each leaves the calling thread's current context as it was. A
-/// failure is an Outcome: LW_ERROR_MEMORY where memory ran out, LW_ERROR_DEVICE otherwise, and the message says so
-/// where the driver has given the whole context up. Those that take a stream (a cudaStream_t of this device; null is
-/// the default stream) only enqueue: they wait for nothing and allocate nothing, so that they can be captured into a
-/// graph. The others return when all is done, and are for setting up.
-class Device {
- public:
-  virtual ~Device() = default;
-  Device(const Device&) = delete;
-  Device& operator=(const Device&) = delete;
-
-  [[nodiscard]] virtual const DeviceInfo& info() const = 0;
-  [[nodiscard]] std::uint32_t capabilities() const { return cuda::capabilities(info().major, info().minor); }
-
-  /// Aligned to 256.
-  virtual Result<std::uint8_t*> allocate(std::uint64_t bytes) = 0;
-  virtual void release(std::uint8_t* memory) noexcept = 0;
-  /// From host or device memory to host or device memory. Waits for no stream: wait() for what fills `from`.
-  virtual Outcome copy(void* to, const void* from, std::uint64_t bytes) = 0;
-  virtual Outcome fill(void* to, std::uint8_t byte, std::uint64_t bytes) = 0;
-  /// An error where `memory` is none that this device's kernels can reach; `what` names it there.
-  virtual Outcome check_memory(const void* memory, std::string_view what) = 0;
-  /// Waits for all that `stream` holds, and says what became of it.
-  virtual Outcome wait(void* stream) = 0;
-  /// Which graph `stream` is being captured into: a number of its own, 0 where into none.
-  virtual Result<std::uint64_t> capture_of(void* stream) = 0;
-
-  virtual Outcome make_image(const ImageTask& task, void* stream) = 0;
-  virtual Outcome make_floats(const ImageTask& task, std::uint32_t index, void* stream) = 0;
-  /// See launch_route().
-  virtual Outcome route(const Routing& routing, bool overlapped, void* stream) = 0;
-  /// By a kernel of cuda_kernels(), for weights of `format`.
-  virtual Outcome launch(const KernelDesc& kernel, Format format, const Launch& what, void* stream) = 0;
-  /// GGUF's bytes to the layout and back. All in device memory.
-  virtual Outcome pack(Layout layout, const MatrixView& raw, std::uint8_t* out, void* stream) = 0;
-  virtual Outcome unpack(Layout layout, const MatrixView& packed, std::uint8_t* out, void* stream) = 0;
-  /// `elements` weights (whole blocks of GGUF's) to fp32. All in device memory.
-  virtual Outcome dequantize(Format format, const std::uint8_t* w, std::uint64_t elements, float* out,
-                             void* stream) = 0;
-
- protected:
-  Device() = default;
-};
-
-/// Errors: LW_ERROR_NOT_FOUND where there is no such device, with the reason of list_devices(); LW_ERROR_UNSUPPORTED
-/// where this build holds no code for it.
-Result<std::shared_ptr<Device>> open_device(std::uint32_t ordinal);
-
-/// Device memory with an owner.
-class Memory {
- public:
-  Memory() = default;
-  static Result<Memory> allocate(std::shared_ptr<Device> device, std::uint64_t bytes);
-  Memory(Memory&& other) noexcept { swap(other); }
-  Memory& operator=(Memory&& other) noexcept {
-    swap(other);
-    return *this;
-  }
-  ~Memory() {
-    if (data_ != nullptr) device_->release(data_);
-  }
-  [[nodiscard]] std::uint8_t* data() const { return data_; }
-  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-
- private:
-  void swap(Memory& other) noexcept {
-    std::swap(device_, other.device_);
-    std::swap(data_, other.data_);
-    std::swap(bytes_, other.bytes_);
-  }
-  std::shared_ptr<Device> device_;
-  std::uint8_t* data_ = nullptr;
-  std::uint64_t bytes_ = 0;
-};
-
 /// Whether this build's units hold the layout, and the bytes of a matrix in it (`shape.data` isn't read).
 bool has_layout_units(Layout layout, Format format);
 std::uint64_t layout_bytes(Layout layout, const MatrixView& shape);
 
-/// GGUF's bytes, in host or device memory, as a matrix in device memory in `layout`, one that the format has (see
-/// has_layout()). Where it isn't raw, the copy of GGUF's bytes on the device is gone on return.
-Result<Memory> load_matrix(const std::shared_ptr<Device>& device, const MatrixView& raw, Layout layout);
-/// The inverse: GGUF's bytes back in host memory.
-Outcome store_matrix(const std::shared_ptr<Device>& device, const MatrixView& packed, Layout layout,
-                     std::uint8_t* host);
-
-/// x on a device: the image of image.h, and the routes of its last product with experts, in memory of its own or the
-/// caller's.
-class Image {
- public:
-  static constexpr std::uint64_t alignment = 256;
-  static Result<std::uint64_t> workspace_bytes(Planes planes, std::uint64_t max_tokens, std::uint64_t cols);
-  static Result<std::unique_ptr<Image>> create(std::shared_ptr<Device> device, Planes planes, std::uint64_t max_tokens,
-                                               std::uint64_t cols);
-  static Result<std::unique_ptr<Image>> create_in(std::shared_ptr<Device> device, Planes planes,
-                                                  std::uint64_t max_tokens, std::uint64_t cols, void* memory,
-                                                  std::uint64_t bytes);
-
-  /// Enqueues the conversion of x (device memory).
-  Outcome set(const InputView& x, bool overlapped, void* stream);
-  /// Enqueues what a product with weights of `info` needs beyond set(), if anything: xq of float weights.
-  Outcome prepare(const FormatInfo& info, bool overlapped, void* stream) const;
-
-  [[nodiscard]] Planes planes() const { return planes_; }
-  [[nodiscard]] std::uint64_t tokens() const { return tokens_; }
-  [[nodiscard]] std::uint64_t max_tokens() const { return max_tokens_; }
-  [[nodiscard]] std::uint64_t cols() const { return cols_; }
-  [[nodiscard]] std::uint32_t blocks() const { return blocks_; }
-  [[nodiscard]] std::uint64_t slices() const { return (tokens_ + image_slice - 1) / image_slice; }
-  [[nodiscard]] const std::uint8_t* slice(std::uint64_t index) const {
-    return memory_ + image_slice_at(index, plane_count(planes_), blocks_);
-  }
-  [[nodiscard]] std::uint32_t slice_tokens(std::uint64_t index) const {
-    const std::uint64_t left = tokens_ - index * image_slice;
-    return static_cast<std::uint32_t>(left < image_slice ? left : image_slice);
-  }
-  /// One for each slice.
-  [[nodiscard]] Route* routes() const {
-    return reinterpret_cast<Route*>(memory_ + image_bytes(max_tokens_, plane_count(planes_), blocks_));
-  }
-  void note_routes() const { routed_.store(true, std::memory_order_relaxed); }
-  /// Of the last product with experts, which must have ended.
-  Result<bool> has_bad_ids() const;
-
- private:
-  Image(std::shared_ptr<Device> device, Planes planes, std::uint64_t max_tokens, std::uint64_t cols);
-  [[nodiscard]] ImageTask task() const;
-
-  // A stream and the graph that it was captured into: what was enqueued there under both is what a later call there
-  // finds done. Any other call can't tell what ran before it.
-  struct Place {
-    void* stream = nullptr;
-    std::uint64_t capture = 0;
-    bool operator==(const Place&) const = default;
-  };
-
-  std::shared_ptr<Device> device_;
-  Planes planes_;
-  std::uint64_t max_tokens_;
-  std::uint64_t cols_;
-  std::uint32_t blocks_;
-  std::uint64_t tokens_ = 0;
-  Memory owned_;
-  std::uint8_t* memory_ = nullptr;
-  Place set_in_;
-  mutable std::atomic<bool> routed_{false};
-  mutable std::atomic<std::uint32_t> floats_made_{0};  ///< bit i: xq[i] was enqueued in set_in_
-};
-
-/// One matrix of a product: rows and format of `w`, its data in device memory in the layout of the kernel, and y there.
-struct Operand {
-  MatrixView w;
-  OutputView y;
-};
-
-/// Enqueues W * x of matrices of one format, K and type of y, up to most_targets of them, by `kernel` (of
-/// cuda_kernels()): a launch a slice of eight tokens.
-Outcome multiply(Device& device, const KernelDesc& kernel, std::span<const Operand> operands, const Image& x,
-                 bool overlapped, void* stream);
-
-/// The same with experts, at most most_expert_targets lists of them: operand t is expert 0 of list t and that list's y,
-/// vector (token * used + i) of which is for id i of the token. `routing` has all but its routes.
-Outcome multiply_experts(Device& device, const KernelDesc& kernel, std::span<const Operand> operands,
-                         const Routing& routing, const Image& x, bool overlapped, void* stream);
+/// Its functions leave the calling thread's current context as it was; launches can be captured into a graph. Errors:
+/// LW_ERROR_NOT_FOUND where there is no such device, with the reason of list_devices(); LW_ERROR_UNSUPPORTED where this
+/// build holds no code for it.
+Result<std::shared_ptr<gpu::Device>> open_device(std::uint32_t ordinal);
+/// Of a device that open_device() gave.
+Result<std::unique_ptr<gpu::Timer>> make_timer(const std::shared_ptr<gpu::Device>& device);
 
 }  // namespace cuda
 }  // namespace lanewise

@@ -6,11 +6,16 @@
 #include <array>
 #include <string>
 
+#include "backends/cuda/activation.h"
 #include "backends/cuda/cuda.h"
+#include "backends/cuda/route.h"
 #include "backends/cuda/units.h"
 
 namespace lanewise::cuda {
 namespace {
+
+using gpu::Device;
+using gpu::DeviceInfo;
 
 // What the driver answers for ever after, since it has given up the context.
 bool is_final(cudaError_t error) {
@@ -125,6 +130,7 @@ Result<int> count_devices() {
 Result<DeviceInfo> describe(int ordinal) {
   const std::string what = "asking CUDA device " + std::to_string(ordinal) + " what it is";
   DeviceInfo info;
+  info.backend = "cuda";
   info.ordinal = static_cast<std::uint32_t>(ordinal);
   cudaDeviceProp properties{};
   LW_TRY(check(cudaGetDeviceProperties(&properties, ordinal), what));
@@ -135,7 +141,9 @@ Result<DeviceInfo> describe(int ordinal) {
   info.shared_bytes = static_cast<std::uint32_t>(properties.sharedMemPerBlockOptin);
   info.memory_bytes = properties.totalGlobalMem;
   const std::string capability = std::to_string(info.major) + "." + std::to_string(info.minor);
-  if ((cuda::capabilities(info.major, info.minor) & CAP_SM75) == 0) {
+  info.about = "compute capability " + capability + ", " + std::to_string(info.multiprocessors) + " multiprocessors";
+  info.capabilities = capabilities(info.major, info.minor);
+  if ((info.capabilities & CAP_SM75) == 0) {
     info.why_not = "compute capability " + capability + ": kernels need 7.5 at least";
   } else if (!code_runs_on(built_for(), info.major, info.minor)) {
     info.why_not = "compute capability " + capability + ": this build holds code for " + std::string(built_for()) +
@@ -171,7 +179,7 @@ class RuntimeDevice final : public Device {
 
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
 
-  Result<std::uint8_t*> allocate(std::uint64_t bytes) override {
+  Result<std::uint8_t*> allocate(std::uint64_t bytes, std::uint64_t) override {
     const Current current(driver_, context_);
     void* memory = nullptr;
     LW_TRY(check(cudaMalloc(&memory, bytes), "allocating " + std::to_string(bytes) + " bytes on " + name()));
@@ -225,6 +233,16 @@ class RuntimeDevice final : public Device {
     return status == cudaStreamCaptureStatusNone ? std::uint64_t{0} : std::uint64_t{id};
   }
 
+  [[nodiscard]] Layout preferred_layout() const override { return Layout::frag; }
+  [[nodiscard]] bool has_layout(Layout layout, Format format) const override {
+    return has_layout_units(layout, format);
+  }
+  [[nodiscard]] std::uint64_t layout_bytes(Layout layout, const MatrixView& shape) const override {
+    return cuda::layout_bytes(layout, shape);
+  }
+  // All memory is of one piece.
+  [[nodiscard]] std::uint64_t layout_unit(Layout, const MatrixView&) const override { return 0; }
+
   Outcome make_image(const ImageTask& task, void* stream) override {
     const Current current(driver_, context_);
     return started(launch_image(task, stream), "converting x");
@@ -264,7 +282,7 @@ class RuntimeDevice final : public Device {
   }
 
  private:
-  [[nodiscard]] std::string name() const { return "cuda:" + std::to_string(info_.ordinal); }
+  [[nodiscard]] std::string name() const { return info_.id(); }
   // No string is made of a success: products allocate nothing.
   Outcome started(int error, const char* what) const {
     if (error == cudaSuccess) return Done{};

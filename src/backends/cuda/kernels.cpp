@@ -34,19 +34,6 @@ std::uint32_t capabilities(std::uint32_t major, std::uint32_t minor) {
   return found;
 }
 
-std::optional<std::uint32_t> ordinal_of(std::string_view name) {
-  constexpr std::string_view prefix = "cuda";
-  if (!name.starts_with(prefix)) return std::nullopt;
-  name.remove_prefix(prefix.size());
-  if (name.empty()) return 0;
-  if (!name.starts_with(':')) return std::nullopt;
-  name.remove_prefix(1);
-  std::uint32_t ordinal = 0;
-  const auto read = std::from_chars(name.data(), name.data() + name.size(), ordinal);
-  if (name.empty() || read.ec != std::errc{} || read.ptr != name.data() + name.size()) return std::nullopt;
-  return ordinal;
-}
-
 bool code_runs_on(std::string_view architectures, std::uint32_t major, std::uint32_t minor) {
   const std::uint32_t device = 10 * major + minor;
   while (!architectures.empty()) {
@@ -121,6 +108,15 @@ Packers frag_packers([[maybe_unused]] Format format) {
 }  // namespace
 
 Packers find_packers(Layout layout, Format format) { return layout == Layout::frag ? frag_packers(format) : Packers{}; }
+
+bool has_layout_units(Layout layout, Format format) {
+  return layout == Layout::raw || find_packers(layout, format).pack != nullptr;
+}
+
+std::uint64_t layout_bytes(Layout layout, const MatrixView& shape) {
+  if (layout == Layout::frag) return frag_bytes(shape.format, shape.rows, shape.cols);
+  return layout == Layout::raw ? shape.bytes() : 0;
+}
 
 }  // namespace cuda
 }  // namespace lanewise

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 
-#include "backends/cuda/timer.h"
+#include "backends/gpu/timer.h"
 
 namespace lanewise::cuda {
+
+using gpu::ReadShape;
 
 /// `bytes` / 16 groups of 16 bytes from `from` on; `sink` is 4 bytes of device memory, hardly ever written. A
 /// cudaError_t.

@@ -1,15 +1,21 @@
 // Graphs and events of the CUDA runtime. It works in the device's primary context, as device.cpp does.
-#include "backends/cuda/timer.h"
+#include "backends/gpu/timer.h"
 
 #include <cuda_runtime_api.h>
 
 #include <string>
 #include <utility>
 
+#include "backends/cuda/cuda.h"
 #include "backends/cuda/read.h"
 
 namespace lanewise::cuda {
 namespace {
+
+using gpu::Chain;
+using gpu::Device;
+using gpu::Memory;
+using gpu::Timer;
 
 Outcome check(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return Done{};

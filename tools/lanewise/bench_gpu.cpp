@@ -1,4 +1,4 @@
-#include "bench_cuda.h"
+#include "bench_gpu.h"
 
 #include <algorithm>
 #include <cstring>
@@ -33,7 +33,7 @@ double spread_of(const std::vector<double>& us) {
 }
 
 // Microseconds a replay, of those after the first `unmeasured`.
-Result<std::vector<double>> replays(cuda::Chain& chain, unsigned unmeasured, unsigned measured) {
+Result<std::vector<double>> replays(gpu::Chain& chain, unsigned unmeasured, unsigned measured) {
   std::vector<double> us;
   for (unsigned i = 0; i < unmeasured + measured && !stop_asked; ++i) {
     LW_ASSIGN(took, chain.replay());
@@ -45,28 +45,28 @@ Result<std::vector<double>> replays(cuda::Chain& chain, unsigned unmeasured, uns
 }  // namespace
 
 // One matrix on the device: its copies, and everything that is timed on them.
-class CudaMatrix {
+class GpuMatrix {
  public:
-  CudaMatrix(CudaBench& bench, const Case& problem)
+  GpuMatrix(GpuBench& bench, const Case& problem)
       : bench_(bench),
         device_(bench.device_),
         timer_(bench.timer_),
         problem_(problem),
         raw_{problem.format, problem.rows, problem.cols, nullptr},
-        stride_(CudaBench::stride_of(problem)),
+        stride_(GpuBench::stride_of(*device_, problem)),
         crew_(bench.options_.threads, false) {}
 
-  Result<std::vector<CudaTime>> run(const std::vector<std::uint64_t>& tokens) {
+  Result<std::vector<GpuTime>> run(const std::vector<std::uint64_t>& tokens) {
     LW_TRY(fill());
     LW_TRY(choose_floors());
     const std::uint64_t most_tokens = *std::ranges::max_element(tokens);
-    LW_ASSIGN(y, cuda::Memory::allocate(device_, CudaBench::outputs * y_bytes(most_tokens)));
+    LW_ASSIGN(y, gpu::Memory::allocate(device_, GpuBench::outputs * y_bytes(most_tokens)));
     y_ = std::move(y);
     for (const std::uint64_t window : tokens) {
       LW_TRY(time_window(window));
       if (stop_asked) return std::move(times_);
     }
-    for (CudaTime& time : times_) {
+    for (GpuTime& time : times_) {
       settle(time.plain, floor_us_[0]);
       if (time.overlapped) settle(*time.overlapped, floor_us_[1]);
     }
@@ -93,7 +93,7 @@ class CudaMatrix {
     return (check.row + turned(check.copy)) % raw_.rows;
   }
 
-  static void settle(CudaFigure& figure, const std::vector<double>& floor) {
+  static void settle(GpuFigure& figure, const std::vector<double>& floor) {
     figure.floor_us = median(floor);
     figure.fraction = figure.floor_us / figure.us;
   }
@@ -107,17 +107,17 @@ class CudaMatrix {
       const std::uint64_t end = raw_.rows * (part + 1) / crew_.threads();
       fill_weights(problem_.format, problem_.cols, problem_.fill, problem_.seed, begin, end, host_.get());
     });
-    copies_ = CudaBench::copies_of(stride_, bench_.options_.walked);
+    copies_ = GpuBench::copies_of(stride_, bench_.options_.walked);
     if (bench_.walked_.bytes() < copies_ * stride_) {
       bench_.walked_ = {};
-      LW_ASSIGN(walked, cuda::Memory::allocate(device_, std::max(bench_.options_.walked, copies_ * stride_)));
+      LW_ASSIGN(walked, gpu::Memory::allocate(device_, std::max(bench_.options_.walked, copies_ * stride_), stride_));
       bench_.walked_ = std::move(walked);
     }
-    LW_ASSIGN(there, cuda::Memory::allocate(device_, raw_.bytes()));
+    LW_ASSIGN(there, gpu::Memory::allocate(device_, raw_.bytes(), raw_.row_bytes()));
     LW_TRY(device_->copy(there.data(), host_.get(), raw_.bytes()));
-    cuda::Memory turned_copy;
+    gpu::Memory turned_copy;
     if (problem_.layout != Layout::raw) {
-      LW_ASSIGN(room, cuda::Memory::allocate(device_, raw_.bytes()));
+      LW_ASSIGN(room, gpu::Memory::allocate(device_, raw_.bytes(), raw_.row_bytes()));
       turned_copy = std::move(room);
     }
     for (std::uint64_t copy = 0; copy < copies_ && !stop_asked; ++copy) {
@@ -140,7 +140,7 @@ class CudaMatrix {
     return Done{};
   }
 
-  Result<std::unique_ptr<cuda::Chain>> floor_chain(cuda::ReadShape shape, bool overlapped) {
+  Result<std::unique_ptr<gpu::Chain>> floor_chain(gpu::ReadShape shape, bool overlapped) {
     return timer_.record([this, shape, overlapped](void* stream) -> Outcome {
       for (std::uint64_t copy = 0; copy < copies_; ++copy) {
         LW_TRY(timer_.read(bench_.walked_.data() + copy * stride_, raw_.bytes(), shape, overlapped, stream));
@@ -149,10 +149,10 @@ class CudaMatrix {
     });
   }
 
-  Result<cuda::ReadShape> fastest_shape(bool overlapped) {
-    cuda::ReadShape best = cuda::read_shapes.front();
+  Result<gpu::ReadShape> fastest_shape(bool overlapped) {
+    gpu::ReadShape best = gpu::read_shapes.front();
     double best_us = 0;
-    for (const cuda::ReadShape shape : cuda::read_shapes) {
+    for (const gpu::ReadShape shape : gpu::read_shapes) {
       LW_ASSIGN(chain, floor_chain(shape, overlapped));
       LW_ASSIGN(us, replays(*chain, 1, choosing_replays));
       if (us.empty()) break;
@@ -168,7 +168,7 @@ class CudaMatrix {
     auto found = bench_.floors_.find(raw_.bytes());
     if (found == bench_.floors_.end()) {
       LW_ASSIGN(plain, fastest_shape(false));
-      CudaBench::Floors floors{plain, plain};
+      GpuBench::Floors floors{plain, plain};
       if (can_overlap()) {
         LW_ASSIGN(overlapped, fastest_shape(true));
         floors.overlapped = overlapped;
@@ -190,13 +190,13 @@ class CudaMatrix {
   }
 
   Outcome time_window(std::uint64_t tokens) {
-    CudaTime time;
+    GpuTime time;
     time.problem = problem_;
     time.problem.tokens = tokens;
     LW_TRY(check_case(time.problem));
     const Case& c = time.problem;
-    LW_ASSIGN(plan, select({c.format, c.rows, c.cols, tokens, c.planes, c.layout}, "cuda", device_->capabilities(),
-                           c.kernel));
+    LW_ASSIGN(plan, select({c.format, c.rows, c.cols, tokens, c.planes, c.layout}, device_->info().backend,
+                           device_->capabilities(), c.kernel));
     time.problem.kernel = plan.name;
     time.kernel = std::string(plan.kernel->name);
     time.bytes = raw_.bytes();
@@ -217,17 +217,17 @@ class CudaMatrix {
   }
 
   // The image of x, made once for all products, and what making it takes.
-  Outcome make_x(CudaTime& time) {
+  Outcome make_x(GpuTime& time) {
     const std::uint64_t tokens = time.problem.tokens;
     std::vector<float> values(tokens * raw_.cols);
     fill_x(problem_.format, tokens, raw_.cols, problem_.fill, problem_.seed, Dtype::f32, values.data());
     LW_ASSIGN(activation, Activation::create(problem_.planes, tokens, raw_.cols));
     activation_ = std::move(activation);
     LW_TRY(activation_->set({values.data(), Dtype::f32, tokens, raw_.cols, raw_.cols}));
-    LW_ASSIGN(there, cuda::Memory::allocate(device_, values.size() * sizeof(float)));
+    LW_ASSIGN(there, gpu::Memory::allocate(device_, values.size() * sizeof(float)));
     x_ = std::move(there);
     LW_TRY(device_->copy(x_.data(), values.data(), values.size() * sizeof(float)));
-    LW_ASSIGN(image, cuda::Image::create(device_, problem_.planes, tokens, raw_.cols));
+    LW_ASSIGN(image, gpu::Image::create(device_, problem_.planes, tokens, raw_.cols));
     image_ = std::move(image);
     const InputView x{x_.data(), Dtype::f32, tokens, raw_.cols, raw_.cols};
     // Once outside of a chain: what can't run says so here, and the driver loads kernels before they are recorded.
@@ -241,7 +241,7 @@ class CudaMatrix {
       }
       return Done{};
     }));
-    LW_ASSIGN(us, replays(*chain, CudaBench::unmeasured, bench_.options_.replays));
+    LW_ASSIGN(us, replays(*chain, GpuBench::unmeasured, bench_.options_.replays));
     time.image_us = median(us) / static_cast<double>(image_launches);
     return Done{};
   }
@@ -249,7 +249,7 @@ class CudaMatrix {
   // The rows of W that outputs are compared of, for the copies behind the last products, one a buffer of y.
   void make_expected(const Case& c) {
     checks_.clear();
-    const std::uint64_t last = std::min(copies_, CudaBench::outputs);
+    const std::uint64_t last = std::min(copies_, GpuBench::outputs);
     const std::uint64_t count = std::min(checked_rows, raw_.rows);
     std::set<std::uint64_t> wanted;
     for (std::uint64_t copy = copies_ - last; copy < copies_; ++copy) {
@@ -273,7 +273,7 @@ class CudaMatrix {
     }
   }
 
-  Result<CudaFigure> time_products(const KernelDesc& kernel, CudaTime& time, bool overlapped) {
+  Result<GpuFigure> time_products(const KernelDesc& kernel, GpuTime& time, bool overlapped) {
     // So that outputs of an earlier chain can't pass for this one's.
     LW_TRY(device_->fill(y_.data(), 0xA5, y_.bytes()));
     LW_TRY(time_floor(overlapped));
@@ -281,18 +281,18 @@ class CudaMatrix {
       for (std::uint64_t copy = 0; copy < copies_; ++copy) LW_TRY(product(kernel, copy, overlapped, stream));
       return Done{};
     }));
-    LW_ASSIGN(us, replays(*chain, CudaBench::unmeasured, bench_.options_.replays));
-    if (stop_asked) return CudaFigure{};
+    LW_ASSIGN(us, replays(*chain, GpuBench::unmeasured, bench_.options_.replays));
+    if (stop_asked) return GpuFigure{};
     LW_TRY(compare(time));
-    CudaFigure figure;
+    GpuFigure figure;
     figure.us = median(us) / static_cast<double>(copies_);
     figure.spread = spread_of(us);
     return figure;
   }
 
-  // As cuda::multiply() does, but that the image holds all it needs already.
+  // As gpu::multiply() does, but that the image holds all it needs already.
   Outcome product(const KernelDesc& kernel, std::uint64_t copy, bool overlapped, void* stream) {
-    cuda::Launch what;
+    gpu::Launch what;
     what.count = 1;
     what.planes = plane_count(problem_.planes);
     what.cols = raw_.cols;
@@ -300,24 +300,24 @@ class CudaMatrix {
     what.dtype = static_cast<std::uint32_t>(Dtype::f32);
     what.multiprocessors = device_->info().multiprocessors;
     what.overlapped = overlapped;
-    std::uint8_t* y = y_.data() + copy % CudaBench::outputs * y_bytes(image_->tokens());
+    std::uint8_t* y = y_.data() + copy % GpuBench::outputs * y_bytes(image_->tokens());
     for (std::uint64_t slice = 0; slice < image_->slices(); ++slice) {
       what.targets[0] = {bench_.walked_.data() + copy * stride_, y, raw_.rows, raw_.rows};
       what.x = image_->slice(slice);
       what.tokens = image_->slice_tokens(slice);
       LW_TRY(device_->launch(kernel, problem_.format, what, stream));
-      y += cuda::image_slice * raw_.rows * sizeof(float);
+      y += gpu::image_slice * raw_.rows * sizeof(float);
     }
     return Done{};
   }
 
-  Outcome compare(CudaTime& time) {
+  Outcome compare(GpuTime& time) {
     const std::uint64_t tokens = time.problem.tokens;
     std::vector<float> got(tokens * raw_.rows);
     std::uint64_t fetched = copies_;
     for (const Check& check : checks_) {
       if (check.copy != fetched) {
-        const std::uint8_t* const from = y_.data() + check.copy % CudaBench::outputs * y_bytes(tokens);
+        const std::uint8_t* const from = y_.data() + check.copy % GpuBench::outputs * y_bytes(tokens);
         LW_TRY(device_->copy(got.data(), from, got.size() * sizeof(float)));
         fetched = check.copy;
       }
@@ -331,7 +331,7 @@ class CudaMatrix {
   }
 
   // One that failed is started anew for the next window.
-  PeerTime time_peer(const CudaTime& time) {
+  PeerTime time_peer(const GpuTime& time) {
     PeerTime result;
     std::vector<double> us;
     const auto ask = [&]() -> Outcome {
@@ -358,9 +358,9 @@ class CudaMatrix {
     return result;
   }
 
-  CudaBench& bench_;
-  std::shared_ptr<cuda::Device> device_;
-  cuda::Timer& timer_;
+  GpuBench& bench_;
+  std::shared_ptr<gpu::Device> device_;
+  gpu::Timer& timer_;
   Case problem_;
   MatrixView raw_;
   std::uint64_t stride_;
@@ -368,26 +368,26 @@ class CudaMatrix {
   std::uint64_t copies_ = 0;
   std::unique_ptr<std::uint8_t[]> host_;
   std::unique_ptr<Activation> activation_;
-  cuda::Memory x_;
-  std::unique_ptr<cuda::Image> image_;
-  cuda::Memory y_;
+  gpu::Memory x_;
+  std::unique_ptr<gpu::Image> image_;
+  gpu::Memory y_;
   std::vector<Check> checks_;
-  std::unique_ptr<cuda::Chain> floor_chains_[2];  // plain, overlapped
-  std::vector<double> floor_us_[2];               // of one read
-  std::vector<CudaTime> times_;
+  std::unique_ptr<gpu::Chain> floor_chains_[2];  // plain, overlapped
+  std::vector<double> floor_us_[2];              // of one read
+  std::vector<GpuTime> times_;
 };
 
-std::uint64_t CudaBench::copies_of(std::uint64_t stride, std::uint64_t walked) {
+std::uint64_t GpuBench::copies_of(std::uint64_t stride, std::uint64_t walked) {
   // A chain shorter than the buffers of y are many would leave some of them unwritten.
   return std::clamp(walked / stride, outputs, most_products);
 }
 
-std::uint64_t CudaBench::stride_of(const Case& problem) {
-  return align_up(cuda::layout_bytes(problem.layout, {problem.format, problem.rows, problem.cols, nullptr}));
+std::uint64_t GpuBench::stride_of(const gpu::Device& device, const Case& problem) {
+  return align_up(device.layout_bytes(problem.layout, {problem.format, problem.rows, problem.cols, nullptr}));
 }
 
-Result<std::vector<CudaTime>> CudaBench::time(const Case& problem, const std::vector<std::uint64_t>& tokens) {
-  return CudaMatrix(*this, problem).run(tokens);
+Result<std::vector<GpuTime>> GpuBench::time(const Case& problem, const std::vector<std::uint64_t>& tokens) {
+  return GpuMatrix(*this, problem).run(tokens);
 }
 
 }  // namespace lanewise::program

@@ -1,6 +1,7 @@
-// Times products on a CUDA device, cold: chains of launches over copies of W, each beside the read floor, which is what
-// a kernel takes that reads the same bytes and does nothing else, in a chain of the same length. Plain launches begin
-// when the launch before them has ended; overlapped ones (programmatic dependent launch) may begin before.
+// Times products on a device with memory of its own, cold: chains of launches over copies of W, each beside the read
+// floor, which is what a kernel takes that reads the same bytes and does nothing else, in a chain of the same length.
+// Plain launches begin when the launch before them has ended; overlapped ones (programmatic dependent launch) may begin
+// before.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/cuda/cuda.h"
-#include "backends/cuda/timer.h"
+#include "backends/gpu/gpu.h"
+#include "backends/gpu/timer.h"
 #include "bench_peer.h"
 #include "bench_run.h"
 #include "harness/case.h"
@@ -19,45 +20,45 @@
 namespace lanewise::program {
 
 /// One kind of launch.
-struct CudaFigure {
+struct GpuFigure {
   double us = 0;        ///< a product: median of the replays, over the chain's length
   double spread = 0;    ///< (slowest replay - fastest) / median
   double floor_us = 0;  ///< the read floor: median over all replays beside this matrix
   double fraction = 0;  ///< floor_us / us
 };
 
-struct CudaTime {
+struct GpuTime {
   Case problem;                ///< with the kernel that ran
   std::string kernel;          ///< the last part of its name
   std::uint64_t bytes = 0;     ///< of W in GGUF's blocks: what has to be read at least once
   std::uint64_t products = 0;  ///< in a chain
-  CudaFigure plain;
-  std::optional<CudaFigure> overlapped;  ///< where the device can
-  double image_us = 0;                   ///< making the image of x, alone; in no other figure
-  std::optional<PeerTime> peer;          ///< `over_ours`: peer / (plain + image)
-  std::uint64_t compared = 0;            ///< outputs compared with the scalar kernel's after timing
+  GpuFigure plain;
+  std::optional<GpuFigure> overlapped;  ///< where the device can
+  double image_us = 0;                  ///< making the image of x, alone; in no other figure
+  std::optional<PeerTime> peer;         ///< `over_ours`: peer / (plain + image)
+  std::uint64_t compared = 0;           ///< outputs compared with the scalar kernel's after timing
   std::uint64_t differing = 0;
 };
 
-struct CudaBenchOptions {
+struct GpuBenchOptions {
   std::uint64_t walked = std::uint64_t{4} << 30;  ///< bytes of copies of W
   unsigned replays = 5;                           ///< that medians are over, after two
   unsigned threads = 1;                           ///< of the CPU, to make W
   std::optional<PeerOptions> peer;
 };
 
-class CudaBench {
+class GpuBench {
  public:
   static constexpr std::uint64_t most_products = 600;  ///< in a chain
   static constexpr std::uint64_t outputs = 4;          ///< buffers that y goes round
   static constexpr unsigned unmeasured = 2;            ///< replays before those that count
 
-  CudaBench(std::shared_ptr<cuda::Device> device, cuda::Timer& timer, CudaBenchOptions options)
+  GpuBench(std::shared_ptr<gpu::Device> device, gpu::Timer& timer, GpuBenchOptions options)
       : device_(std::move(device)), timer_(timer), options_(std::move(options)) {}
 
   /// One matrix and its windows. `problem` gives all but the tokens. Errors: those of select(), of the device,
   /// LW_ERROR_MEMORY; stop_asked ends it early, with what there is.
-  Result<std::vector<CudaTime>> time(const Case& problem, const std::vector<std::uint64_t>& tokens);
+  Result<std::vector<GpuTime>> time(const Case& problem, const std::vector<std::uint64_t>& tokens);
 
   /// The fastest read so far, by plain launches.
   [[nodiscard]] double ceiling_gbps() const { return ceiling_gbps_; }
@@ -67,18 +68,18 @@ class CudaBench {
   /// Copies of a matrix that a chain walks, for `walked` bytes.
   static std::uint64_t copies_of(std::uint64_t stride, std::uint64_t walked);
   /// Bytes from one copy to the next.
-  static std::uint64_t stride_of(const Case& problem);
+  static std::uint64_t stride_of(const gpu::Device& device, const Case& problem);
 
  private:
   struct Floors {
-    cuda::ReadShape plain, overlapped;
+    gpu::ReadShape plain, overlapped;
   };
-  friend class CudaMatrix;
+  friend class GpuMatrix;
 
-  std::shared_ptr<cuda::Device> device_;
-  cuda::Timer& timer_;
-  CudaBenchOptions options_;
-  cuda::Memory walked_;                     ///< kept for the next matrix
+  std::shared_ptr<gpu::Device> device_;
+  gpu::Timer& timer_;
+  GpuBenchOptions options_;
+  gpu::Memory walked_;                      ///< kept for the next matrix
   std::map<std::uint64_t, Floors> floors_;  ///< by bytes read
   std::unique_ptr<Peer> peer_;
   double ceiling_gbps_ = 0;

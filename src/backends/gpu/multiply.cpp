@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "backends/cuda/cuda.h"
+#include "backends/gpu/gpu.h"
 
-namespace lanewise::cuda {
+namespace lanewise::gpu {
 namespace {
 
 // What all launches of a product have in common.
@@ -72,4 +72,4 @@ Outcome multiply_experts(Device& device, const KernelDesc& kernel, std::span<con
   return Done{};
 }
 
-}  // namespace lanewise::cuda
+}  // namespace lanewise::gpu

@@ -1,10 +1,10 @@
-// bench on a CUDA device.
+// bench on a device with memory of its own.
 
 #include <algorithm>
 #include <memory>
 #include <optional>
 
-#include "bench_cuda_report.h"
+#include "bench_gpu_report.h"
 #include "bench_options.h"
 #include "bench_plan.h"
 #include "json.h"
@@ -19,7 +19,7 @@ constexpr unsigned usual_replays = 5;
 
 class Run {
  public:
-  Run(Context& context, const BenchOptions& options, std::shared_ptr<cuda::Device> device, cuda::Timer& timer)
+  Run(Context& context, const BenchOptions& options, std::shared_ptr<gpu::Device> device, gpu::Timer& timer)
       : context_(context),
         options_(options),
         device_(std::move(device)),
@@ -34,7 +34,7 @@ class Run {
     }
     LW_TRY(check_json(options_.json));
     LW_TRY(choose_memory());
-    CudaBenchOptions wanted;
+    GpuBenchOptions wanted;
     wanted.walked = machine_.walked;
     wanted.replays = machine_.replays;
     wanted.threads = thread_count(options_.device);
@@ -43,7 +43,7 @@ class Run {
       LW_ASSIGN(peer, Peer::start(*wanted.peer));  // who it is, and that it is there, before anything is timed
       machine_.peer = peer->name();
     }
-    CudaBench bench(device_, timer_, wanted);
+    GpuBench bench(device_, timer_, wanted);
     report_.head(plan_.notes);
     std::uint64_t done = 0;
     for (const Case& problem : problems_) {
@@ -74,9 +74,9 @@ class Run {
     return Done{};
   }
 
-  // frag where nothing is asked for and this device has the layout and a kernel for it.
+  // The device's own where nothing is asked for and this device has the layout and a kernel for it.
   Layout choose_layout(const FormatInfo& info) {
-    const Layout wanted = asked_.value_or(Layout::frag);
+    const Layout wanted = asked_.value_or(device_->preferred_layout());
     if (!has_layout(wanted, info)) {
       if (asked_) {
         plan_.notes.push_back(
@@ -85,10 +85,9 @@ class Run {
       return Layout::raw;
     }
     if (asked_) return wanted;
-    const KernelDesc* const kernel =
-        find_kernel({info.format, 1, 256, 1, base_.planes, wanted}, "cuda", device_->capabilities(), base_.kernel);
-    const bool there = kernel != nullptr && kernel->launch_on_cuda(info.format) != nullptr &&
-                       cuda::has_layout_units(wanted, info.format);
+    const KernelDesc* const kernel = find_kernel({info.format, 1, 256, 1, base_.planes, wanted},
+                                                 device_->info().backend, device_->capabilities(), base_.kernel);
+    const bool there = kernel != nullptr && is_built(*kernel, info.format) && device_->has_layout(wanted, info.format);
     return there ? wanted : Layout::raw;
   }
 
@@ -101,12 +100,11 @@ class Run {
     problem.layout = choose_layout(info);
     LW_TRY(check_case(problem));
     for (const std::uint64_t tokens : options_.tokens) {
-      auto found = select({problem.format, problem.rows, problem.cols, tokens, problem.planes, problem.layout}, "cuda",
-                          device_->capabilities(), problem.kernel);
+      auto found = select({problem.format, problem.rows, problem.cols, tokens, problem.planes, problem.layout},
+                          device_->info().backend, device_->capabilities(), problem.kernel);
       kernel_missing_ = true;
       if (!found) return std::move(found).error();
-      if (found->kernel->launch_on_cuda(problem.format) == nullptr ||
-          !cuda::has_layout_units(problem.layout, problem.format)) {
+      if (!is_built(*found->kernel, problem.format) || !device_->has_layout(problem.layout, problem.format)) {
         return make_error(LW_ERROR_UNSUPPORTED, fmt::format("this build has no unit of kernel '{}'", found->name));
       }
       kernel_missing_ = false;
@@ -116,7 +114,7 @@ class Run {
   }
 
   Outcome choose_memory() {
-    machine_.device = fmt::format("cuda:{}", device_->info().ordinal);
+    machine_.device = device_->info().id();
     machine_.info = device_->info();
     machine_.cache_bytes = timer_.cache_bytes();
     machine_.walked = options_.bytes != 0 ? options_.bytes : usually_walked;
@@ -133,7 +131,7 @@ class Run {
   Exit finish(double ceiling_gbps) {
     report_.summary(ceiling_gbps);
     std::vector<BenchTime> times;
-    for (const CudaTime& time : report_.times()) {
+    for (const GpuTime& time : report_.times()) {
       BenchTime each;
       each.problem = time.problem;
       each.median_us = time.plain.us;
@@ -153,10 +151,10 @@ class Run {
 
   Context& context_;
   const BenchOptions& options_;
-  std::shared_ptr<cuda::Device> device_;
-  cuda::Timer& timer_;
-  CudaBenchMachine machine_;
-  CudaBenchReport report_;
+  std::shared_ptr<gpu::Device> device_;
+  gpu::Timer& timer_;
+  GpuBenchMachine machine_;
+  GpuBenchReport report_;
   Progress progress_;
   Case base_;
   BenchPlan plan_;
@@ -168,16 +166,16 @@ class Run {
 
 }  // namespace
 
-Exit bench_on_cuda(Context& context, const BenchOptions& options) {
-  for (const CLI::Option* option : options.not_on_cuda) {
+Exit bench_on_gpu(Context& context, const BenchOptions& options) {
+  for (const CLI::Option* option : options.not_on_gpu) {
     if (option->count() != 0) {
       return bad_usage(fmt::format("{} is of the CPU: leave it out beside --device {}", option->get_name(),
                                    gguf::escape_for_terminal(options.device.device, 40)));
     }
   }
   if (auto fault = check_device(options.device)) return *fault;
-  LW_ASSIGN(device, cuda::open_device(cuda::ordinal_of(options.device.device).value_or(0)));
-  LW_ASSIGN(timer, cuda::make_timer(device));
+  LW_ASSIGN(device, open_gpu(options.device.device));
+  LW_ASSIGN(timer, make_gpu_timer(device));
   return Run(context, options, device, *timer).run();
 }
 

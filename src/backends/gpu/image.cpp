@@ -2,10 +2,10 @@
 #include <new>
 #include <string>
 
-#include "backends/cuda/cuda.h"
+#include "backends/gpu/gpu.h"
 #include "base/checked.h"
 
-namespace lanewise::cuda {
+namespace lanewise::gpu {
 namespace {
 
 // A launch counts super-blocks and blocks of threads in 32 bits.
@@ -27,7 +27,7 @@ Result<std::uint64_t> Image::workspace_bytes(Planes planes, std::uint64_t max_to
   // A super-block of a slot takes less than 2^13 bytes.
   if (blocks >= most_blocks || max_tokens >= most_tokens || !elements || *elements >= std::uint64_t{1} << 48) {
     return make_error(LW_ERROR_ARGUMENT, "an activation of " + std::to_string(max_tokens) + " tokens of " +
-                                             std::to_string(cols) + " columns is too large for a CUDA device");
+                                             std::to_string(cols) + " columns is too large for a device");
   }
   const std::uint64_t routes = ceil_div(max_tokens, image_slice) * sizeof(Route);
   return image_bytes(max_tokens, plane_count(planes), blocks) + ceil_div(routes, alignment) * alignment;
@@ -134,4 +134,4 @@ Outcome Image::prepare(const FormatInfo& info, bool overlapped, void* stream) co
   return Done{};
 }
 
-}  // namespace lanewise::cuda
+}  // namespace lanewise::gpu

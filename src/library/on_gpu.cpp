@@ -1,4 +1,4 @@
-#include "library/on_cuda.h"
+#include "library/on_gpu.h"
 
 #include <array>
 #include <string>
@@ -9,7 +9,7 @@
 namespace lanewise::edge {
 namespace {
 
-cuda::Operand operand_of(const Product& product) { return {product.matrix->view, product.y.view}; }
+gpu::Operand operand_of(const Product& product) { return {product.matrix->view, product.y.view}; }
 
 // Whether one launch can take both.
 bool go_together(const Product& a, const Product& b) {
@@ -19,17 +19,17 @@ bool go_together(const Product& a, const Product& b) {
 
 }  // namespace
 
-Outcome multiply_on_cuda(const Product& product) {
+Outcome multiply_on_gpu(const Product& product) {
   const lw_device& device = *product.device;
-  const cuda::Operand operand = operand_of(product);
-  return cuda::multiply(*device.cuda, product.kernel(), {&operand, 1}, *product.x->image, device.overlapped,
-                        device.stream);
+  const gpu::Operand operand = operand_of(product);
+  return gpu::multiply(*device.gpu, product.kernel(), {&operand, 1}, *product.x->image, device.overlapped,
+                       device.stream);
 }
 
-Outcome multiply_group_on_cuda(const lw_device& device, std::span<const lw_matrix* const> matrices,
-                               const lw_activation& x, const lw_output* ys) {
+Outcome multiply_group_on_gpu(const lw_device& device, std::span<const lw_matrix* const> matrices,
+                              const lw_activation& x, const lw_output* ys) {
   const auto product = [&](std::size_t i) { return product_of(device, *matrices[i], x, ys[i]); };
-  std::array<cuda::Operand, cuda::most_targets> operands;
+  std::array<gpu::Operand, gpu::most_targets> operands;
   for (std::size_t first = 0; first < matrices.size(); ++first) {
     const Product kind = product(first);
     const auto is_of_kind = [&](std::size_t i) { return go_together(kind, product(i)); };
@@ -39,8 +39,8 @@ Outcome multiply_group_on_cuda(const lw_device& device, std::span<const lw_matri
     if (taken) continue;
     std::size_t count = 0;
     const auto flush = [&]() -> Outcome {
-      return cuda::multiply(*device.cuda, kind.kernel(), std::span(operands).first(std::exchange(count, 0)), *x.image,
-                            device.overlapped, device.stream);
+      return gpu::multiply(*device.gpu, kind.kernel(), std::span(operands).first(std::exchange(count, 0)), *x.image,
+                           device.overlapped, device.stream);
     };
     for (std::size_t i = first; i < matrices.size(); ++i) {
       if (!is_of_kind(i)) continue;
@@ -52,7 +52,7 @@ Outcome multiply_group_on_cuda(const lw_device& device, std::span<const lw_matri
   return Done{};
 }
 
-Error no_parts_on_cuda(const lw_device& device) {
+Error no_parts_on_gpu(const lw_device& device) {
   return make_error(LW_ERROR_UNSUPPORTED,
                     device.name + " computes whole products: parts of one are for threads of a CPU (lw_gemv)");
 }
@@ -65,24 +65,24 @@ bool go_together(const ExpertProduct& a, const ExpertProduct& b) {
          kernel_of(*a.device, first, *a.x, a.x->tokens()) == kernel_of(*b.device, second, *b.x, b.x->tokens());
 }
 
-Outcome multiply_experts_on_cuda(std::span<const ExpertProduct> products) {
+Outcome multiply_experts_on_gpu(std::span<const ExpertProduct> products) {
   const ExpertProduct& first = products.front();
   if (first.is_empty()) return Done{};
   const lw_device& device = *first.device;
-  if (first.matrices.size() > cuda::most_experts) {
+  if (first.matrices.size() > gpu::most_experts) {
     return make_error(LW_ERROR_UNSUPPORTED, std::to_string(first.matrices.size()) + " experts, more than the " +
-                                                std::to_string(cuda::most_experts) + " that " + device.name + " takes");
+                                                std::to_string(gpu::most_experts) + " that " + device.name + " takes");
   }
   const MatrixView& kind = first.matrices[0]->view;
   const KernelDesc& kernel = *kernel_of(device, *first.matrices[0], *first.x, first.x->tokens());
-  cuda::Routing routing{};
+  gpu::Routing routing{};
   routing.targets = static_cast<std::uint32_t>(products.size());
   routing.experts = static_cast<std::uint32_t>(first.matrices.size());
   routing.ids = first.ids.data();
   routing.tokens = first.x->tokens();
   if (first.used > UINT32_MAX) return argument_error("more than 2^32 ids a token");
   routing.used = static_cast<std::uint32_t>(first.used);
-  std::array<cuda::Operand, cuda::most_expert_targets> operands;
+  std::array<gpu::Operand, gpu::most_expert_targets> operands;
   for (std::size_t t = 0; t < products.size(); ++t) {
     const ExpertProduct& product = products[t];
     for (std::size_t i = 0; i < product.matrices.size(); ++i) {
@@ -96,12 +96,12 @@ Outcome multiply_experts_on_cuda(std::span<const ExpertProduct> products) {
     }
     operands[t] = {product.matrices[0]->view, product.y.view};
   }
-  return cuda::multiply_experts(*device.cuda, kernel, std::span(operands).first(products.size()), routing,
-                                *first.x->image, device.overlapped, device.stream);
+  return gpu::multiply_experts(*device.gpu, kernel, std::span(operands).first(products.size()), routing,
+                               *first.x->image, device.overlapped, device.stream);
 }
 
-Outcome check_ids_on_cuda(const lw_device& device, const lw_activation& x) {
-  LW_TRY(device.cuda->wait(device.stream));
+Outcome check_ids_on_gpu(const lw_device& device, const lw_activation& x) {
+  LW_TRY(device.gpu->wait(device.stream));
   LW_ASSIGN(bad, x.image->has_bad_ids());
   if (!bad) return Done{};
   return argument_error(
@@ -109,8 +109,7 @@ Outcome check_ids_on_cuda(const lw_device& device, const lw_activation& x) {
       "was computed");
 }
 
-std::string explain_on_cuda(const lw_device& device, const lw_matrix& matrix, const lw_activation& x,
-                            const Plan& plan) {
+std::string explain_on_gpu(const lw_device& device, const lw_matrix& matrix, const lw_activation& x, const Plan& plan) {
   const std::uint64_t slices = x.image->slices();
   return plan.name + ": " + plan.why + "; " + std::to_string(matrix.view.rows) + " rows in " + std::to_string(slices) +
          (slices == 1 ? " launch" : " launches") + " on " + device.name + ", " + device.description;

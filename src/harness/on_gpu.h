@@ -1,4 +1,5 @@
-// A case's matrix on a CUDA device: every buffer of its exact size between red zones, outputs poisoned before.
+// A case's matrix on a device with memory of its own: every buffer of its exact size between red zones, outputs
+// poisoned before.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +8,15 @@
 #include <vector>
 
 #include "arithmetic/activation.h"
-#include "backends/cuda/cuda.h"
+#include "backends/gpu/gpu.h"
 #include "harness/verify.h"
 
 namespace lanewise {
 
 /// Exactly `bytes` bytes of device memory, aligned to 256, with canary bytes on both sides.
-class FencedOnCuda {
+class FencedOnGpu {
  public:
-  static Result<FencedOnCuda> create(const std::shared_ptr<cuda::Device>& device, std::uint64_t bytes);
+  static Result<FencedOnGpu> create(const std::shared_ptr<gpu::Device>& device, std::uint64_t bytes);
   [[nodiscard]] std::uint8_t* data() const { return memory_.data() + zone; }
   [[nodiscard]] std::uint64_t size() const { return size_; }
   /// Canary bytes that hold something else now.
@@ -23,17 +24,17 @@ class FencedOnCuda {
 
  private:
   static constexpr std::uint64_t zone = 4096;
-  std::shared_ptr<cuda::Device> device_;
-  cuda::Memory memory_;
+  std::shared_ptr<gpu::Device> device_;
+  gpu::Memory memory_;
   std::uint64_t size_ = 0;
 };
 
-class MatrixOnCuda {
+class MatrixOnGpu {
  public:
   /// Uploads W (GGUF's bytes), packs it into `layout` and unpacks it again: an error where that doesn't give the bytes
   /// back.
-  static Result<std::unique_ptr<MatrixOnCuda>> load(const std::shared_ptr<cuda::Device>& device, const MatrixView& w,
-                                                    Layout layout);
+  static Result<std::unique_ptr<MatrixOnGpu>> load(const std::shared_ptr<gpu::Device>& device, const MatrixView& w,
+                                                   Layout layout);
 
   struct Findings {
     std::uint64_t damaged = 0;  ///< bytes of red zones: of x, its image, y and W
@@ -48,17 +49,17 @@ class MatrixOnCuda {
   Result<bool> is_unchanged();
 
  private:
-  MatrixOnCuda(std::shared_ptr<cuda::Device> device, const MatrixView& w, Layout layout)
+  MatrixOnGpu(std::shared_ptr<gpu::Device> device, const MatrixView& w, Layout layout)
       : device_(std::move(device)), w_(w), layout_(layout) {}
   Outcome unpack(std::vector<std::uint8_t>& bytes);
 
-  std::shared_ptr<cuda::Device> device_;
+  std::shared_ptr<gpu::Device> device_;
   MatrixView w_;  ///< in host memory
   Layout layout_;
-  FencedOnCuda raw_;
-  FencedOnCuda packed_;  ///< unused where the layout is raw
+  FencedOnGpu raw_;
+  FencedOnGpu packed_;  ///< unused where the layout is raw
   std::mutex decoding_;
-  cuda::Memory decoded_;
+  gpu::Memory decoded_;
 };
 
 }  // namespace lanewise

@@ -7,10 +7,10 @@
 #include <functional>
 #include <memory>
 
-#include "backends/cuda/cuda.h"
+#include "backends/gpu/gpu.h"
 #include "base/status.h"
 
-namespace lanewise::cuda {
+namespace lanewise::gpu {
 
 /// How the reading kernel walks memory. Which shape is fastest depends on how much there is to read.
 struct ReadShape {
@@ -53,7 +53,4 @@ class Timer {
   Timer() = default;
 };
 
-/// Of a device that open_device() gave.
-Result<std::unique_ptr<Timer>> make_timer(const std::shared_ptr<Device>& device);
-
-}  // namespace lanewise::cuda
+}  // namespace lanewise::gpu

@@ -1,4 +1,4 @@
-#include "bench_cuda_report.h"
+#include "bench_gpu_report.h"
 
 #include <algorithm>
 
@@ -6,13 +6,12 @@
 
 namespace lanewise::program {
 
-void CudaBenchReport::head(const std::vector<std::string>& notes) {
+void GpuBenchReport::head(const std::vector<std::string>& notes) {
   if (lines_) {
-    out_.print("{}: {}, compute capability {}.{}, {} multiprocessors, cache {}\n", machine_.device, machine_.info.name,
-               machine_.info.major, machine_.info.minor, machine_.info.multiprocessors,
+    out_.print("{}: {}, {}, cache {}\n", machine_.device, machine_.info.name, machine_.info.about,
                human_bytes(machine_.cache_bytes));
     out_.print("cold: a graph's chain of launches over copies of W in {}, {} at most; medians of {} replays\n",
-               human_bytes(machine_.walked), CudaBench::most_products, machine_.replays);
+               human_bytes(machine_.walked), GpuBench::most_products, machine_.replays);
     if (machine_.peer) {
       out_.print("peer: {} {}\n", machine_.peer->name, machine_.peer->version);
       if (!machine_.peer->about.empty()) out_.print("  {}\n", machine_.peer->about);
@@ -27,19 +26,19 @@ void CudaBenchReport::head(const std::vector<std::string>& notes) {
   out_.text("\n");
 }
 
-void CudaBenchReport::note(const std::string& line) {
+void GpuBenchReport::note(const std::string& line) {
   notes_.push_back(line);
   if (lines_) out_.print("note: {}\n", line);
 }
 
-void CudaBenchReport::warn(const std::string& line) {
+void GpuBenchReport::warn(const std::string& line) {
   warnings_.push_back(line);
   if (lines_) out_.print("warning: {}\n", line);
 }
 
-void CudaBenchReport::row(const CudaTime& time) {
+void GpuBenchReport::row(const GpuTime& time) {
   const Case& c = time.problem;
-  const auto figure = [this](const CudaFigure& each) {
+  const auto figure = [this](const GpuFigure& each) {
     out_.print(" {:>7.2f} {:>7.2f} {:>5.1f}", each.us, each.floor_us, 100 * each.fraction);
   };
   if (lines_) {
@@ -70,15 +69,15 @@ void CudaBenchReport::row(const CudaTime& time) {
   }
 }
 
-void CudaBenchReport::warn_above_floor(const CudaTime& time, std::string_view launches, const CudaFigure& figure) {
+void GpuBenchReport::warn_above_floor(const GpuTime& time, std::string_view launches, const GpuFigure& figure) {
   if (figure.fraction <= 1) return;
   const Case& c = time.problem;
   warn(fmt::format("{} {}x{}, {} tokens, {}: {:.1f} % of the read floor: the floor is none here, or was disturbed",
                    format_info(c.format).name, c.cols, c.rows, c.tokens, launches, 100 * figure.fraction));
 }
 
-void CudaBenchReport::add(const std::vector<CudaTime>& times) {
-  for (const CudaTime& time : times) {
+void GpuBenchReport::add(const std::vector<GpuTime>& times) {
+  for (const GpuTime& time : times) {
     row(time);
     times_.push_back(time);
     over_first_.push_back(time.plain.us / times.front().plain.us);
@@ -87,11 +86,11 @@ void CudaBenchReport::add(const std::vector<CudaTime>& times) {
   (void)out_.flush();
 }
 
-void CudaBenchReport::summary(double ceiling_gbps) {
+void GpuBenchReport::summary(double ceiling_gbps) {
   if (!lines_ || times_.empty()) return;
   std::uint64_t compared = 0;
   std::uint64_t differing = 0;
-  for (const CudaTime& time : times_) {
+  for (const GpuTime& time : times_) {
     compared += time.compared;
     differing += time.differing;
   }
@@ -108,15 +107,15 @@ void CudaBenchReport::summary(double ceiling_gbps) {
   }
 }
 
-std::size_t CudaBenchReport::without_peer() const {
+std::size_t GpuBenchReport::without_peer() const {
   return static_cast<std::size_t>(
-      std::ranges::count_if(times_, [](const CudaTime& time) { return time.peer && !time.peer->missing.empty(); }));
+      std::ranges::count_if(times_, [](const GpuTime& time) { return time.peer && !time.peer->missing.empty(); }));
 }
 
-Json CudaBenchReport::json(double ceiling_gbps) const {
+Json GpuBenchReport::json(double ceiling_gbps) const {
   Json cases = Json::array();
   for (std::size_t i = 0; i < times_.size(); ++i) {
-    const CudaTime& time = times_[i];
+    const GpuTime& time = times_[i];
     const Case& c = time.problem;
     cases.push_back({{"format", format_info(c.format).name},
                      {"rows", c.rows},
@@ -177,8 +176,8 @@ Json CudaBenchReport::json(double ceiling_gbps) const {
   return document;
 }
 
-Exit CudaBenchReport::exit(bool strict) const {
-  for (const CudaTime& time : times_) {
+Exit GpuBenchReport::exit(bool strict) const {
+  for (const GpuTime& time : times_) {
     if (time.differing == 0) continue;
     return Fault{make_error(LW_ERROR_INTERNAL, fmt::format("{} of {} outputs differ from the scalar kernel's: {}",
                                                            time.differing, time.compared, to_string(time.problem))),

@@ -1,4 +1,4 @@
-#include "harness/on_cuda.h"
+#include "harness/on_gpu.h"
 
 #include <algorithm>
 #include <cstring>
@@ -28,10 +28,10 @@ void note(BitCount& count, std::uint64_t token, std::uint64_t k, std::uint32_t g
 // poisoned.
 void compare_slice(const std::uint8_t* image, std::uint64_t first, std::uint32_t tokens, const Activation& expected,
                    BitCount& count) {
-  const std::uint32_t slots = cuda::image_slots(tokens);
+  const std::uint32_t slots = gpu::image_slots(tokens);
   const std::uint32_t planes = plane_count(expected.planes());
   const std::uint32_t columns = slots * planes;
-  const cuda::ImageOffsets at(slots, planes, expected.blocks());
+  const gpu::ImageOffsets at(slots, planes, expected.blocks());
   const auto word = [&](std::uint64_t offset) {
     std::uint32_t value = 0;
     std::memcpy(&value, image + offset, sizeof value);
@@ -48,7 +48,7 @@ void compare_slice(const std::uint8_t* image, std::uint64_t first, std::uint32_t
         std::uint32_t got = 0;
         std::uint32_t wanted = 0;
         for (std::uint32_t p = 0; p < planes; ++p) {
-          const std::uint64_t column = cuda::image_column(slots, planes, t, p);
+          const std::uint64_t column = gpu::image_column(slots, planes, t, p);
           const std::uint8_t code = image[at.codes + ((b * 8 + i / 32) * columns + column) * 32 + i % 32];
           got |= std::uint32_t{code} << (8 * p);
           wanted |= std::uint32_t{static_cast<std::uint8_t>(token.plane(p)[b * super_block + i])} << (8 * p);
@@ -61,9 +61,9 @@ void compare_slice(const std::uint8_t* image, std::uint64_t first, std::uint32_t
 
 }  // namespace
 
-Result<FencedOnCuda> FencedOnCuda::create(const std::shared_ptr<cuda::Device>& device, std::uint64_t bytes) {
-  FencedOnCuda made;
-  LW_ASSIGN(memory, cuda::Memory::allocate(device, bytes + 2 * zone));
+Result<FencedOnGpu> FencedOnGpu::create(const std::shared_ptr<gpu::Device>& device, std::uint64_t bytes) {
+  FencedOnGpu made;
+  LW_ASSIGN(memory, gpu::Memory::allocate(device, bytes + 2 * zone));
   made.device_ = device;
   made.memory_ = std::move(memory);
   made.size_ = bytes;
@@ -74,7 +74,7 @@ Result<FencedOnCuda> FencedOnCuda::create(const std::shared_ptr<cuda::Device>& d
   return made;
 }
 
-Result<std::uint64_t> FencedOnCuda::damaged() const {
+Result<std::uint64_t> FencedOnGpu::damaged() const {
   std::uint64_t count = 0;
   if (device_ == nullptr) return count;
   std::vector<std::uint8_t> found(zone);
@@ -85,25 +85,25 @@ Result<std::uint64_t> FencedOnCuda::damaged() const {
   return count;
 }
 
-Outcome MatrixOnCuda::unpack(std::vector<std::uint8_t>& bytes) {
+Outcome MatrixOnGpu::unpack(std::vector<std::uint8_t>& bytes) {
   bytes.resize(w_.bytes());
   MatrixView there = w_;
   there.data = layout_ == Layout::raw ? raw_.data() : packed_.data();
-  return cuda::store_matrix(device_, there, layout_, bytes.data());
+  return gpu::store_matrix(device_, there, layout_, bytes.data());
 }
 
-Result<std::unique_ptr<MatrixOnCuda>> MatrixOnCuda::load(const std::shared_ptr<cuda::Device>& device,
-                                                         const MatrixView& w, Layout layout) {
-  std::unique_ptr<MatrixOnCuda> matrix(new MatrixOnCuda(device, w, layout));
-  LW_ASSIGN(raw, FencedOnCuda::create(device, w.bytes()));
+Result<std::unique_ptr<MatrixOnGpu>> MatrixOnGpu::load(const std::shared_ptr<gpu::Device>& device, const MatrixView& w,
+                                                       Layout layout) {
+  std::unique_ptr<MatrixOnGpu> matrix(new MatrixOnGpu(device, w, layout));
+  LW_ASSIGN(raw, FencedOnGpu::create(device, w.bytes()));
   matrix->raw_ = std::move(raw);
   LW_TRY(device->copy(matrix->raw_.data(), w.data, w.bytes()));
   if (layout == Layout::raw) return matrix;
-  if (!cuda::has_layout_units(layout, w.format)) {
+  if (!device->has_layout(layout, w.format)) {
     return make_error(LW_ERROR_UNSUPPORTED, "this build can't put " + std::string(w.info().name) + " into layout " +
                                                 std::string(layout_name(layout)));
   }
-  LW_ASSIGN(packed, FencedOnCuda::create(device, cuda::layout_bytes(layout, w)));
+  LW_ASSIGN(packed, FencedOnGpu::create(device, device->layout_bytes(layout, w)));
   matrix->packed_ = std::move(packed);
   // Bytes that packing leaves alone are no zeros.
   LW_TRY(device->fill(matrix->packed_.data(), unmade, matrix->packed_.size()));
@@ -120,18 +120,18 @@ Result<std::unique_ptr<MatrixOnCuda>> MatrixOnCuda::load(const std::shared_ptr<c
   return matrix;
 }
 
-Result<bool> MatrixOnCuda::is_unchanged() {
+Result<bool> MatrixOnGpu::is_unchanged() {
   std::vector<std::uint8_t> bytes;
   LW_TRY(unpack(bytes));
   return bytes.empty() || std::memcmp(bytes.data(), w_.data, bytes.size()) == 0;
 }
 
-Outcome MatrixOnCuda::dequantize(std::uint64_t row_begin, std::uint64_t row_end, float* out) {
+Outcome MatrixOnGpu::dequantize(std::uint64_t row_begin, std::uint64_t row_end, float* out) {
   const std::uint64_t elements = (row_end - row_begin) * w_.cols;
   const std::uint64_t bytes = elements * sizeof(float);
   const std::lock_guard lock(decoding_);
   if (decoded_.bytes() < bytes) {
-    LW_ASSIGN(room, cuda::Memory::allocate(device_, bytes));
+    LW_ASSIGN(room, gpu::Memory::allocate(device_, bytes));
     decoded_ = std::move(room);
   }
   auto* const weights = reinterpret_cast<float*>(decoded_.data());
@@ -141,28 +141,28 @@ Outcome MatrixOnCuda::dequantize(std::uint64_t row_begin, std::uint64_t row_end,
   return device_->copy(out, weights, bytes);
 }
 
-Result<MatrixOnCuda::Findings> MatrixOnCuda::multiply(const KernelDesc& kernel, const InputView& x,
-                                                      const Activation& activation, const OutputView& y,
-                                                      std::uint64_t y_elements) {
+Result<MatrixOnGpu::Findings> MatrixOnGpu::multiply(const KernelDesc& kernel, const InputView& x,
+                                                    const Activation& activation, const OutputView& y,
+                                                    std::uint64_t y_elements) {
   const std::uint64_t x_bytes = (x.tokens == 0 ? 0 : (x.tokens - 1) * x.stride + x.cols) * dtype_bytes(x.dtype);
   const std::uint64_t y_bytes = y_elements * dtype_bytes(y.dtype);
-  LW_ASSIGN(x_there, FencedOnCuda::create(device_, x_bytes));
+  LW_ASSIGN(x_there, FencedOnGpu::create(device_, x_bytes));
   LW_TRY(device_->copy(x_there.data(), x.data, x_bytes));
-  LW_ASSIGN(y_there, FencedOnCuda::create(device_, y_bytes));
+  LW_ASSIGN(y_there, FencedOnGpu::create(device_, y_bytes));
   LW_TRY(device_->copy(y_there.data(), y.data, y_bytes));
-  LW_ASSIGN(image_bytes, cuda::Image::workspace_bytes(activation.planes(), x.tokens, x.cols));
-  LW_ASSIGN(workspace, FencedOnCuda::create(device_, image_bytes));
+  LW_ASSIGN(image_bytes, gpu::Image::workspace_bytes(activation.planes(), x.tokens, x.cols));
+  LW_ASSIGN(workspace, FencedOnGpu::create(device_, image_bytes));
   LW_TRY(device_->fill(workspace.data(), unmade, image_bytes));
   LW_ASSIGN(image,
-            cuda::Image::create_in(device_, activation.planes(), x.tokens, x.cols, workspace.data(), image_bytes));
+            gpu::Image::create_in(device_, activation.planes(), x.tokens, x.cols, workspace.data(), image_bytes));
 
   InputView input = x;
   input.data = x_there.data();
   LW_TRY(image->set(input, false, nullptr));
-  cuda::Operand operand{w_, y};
+  gpu::Operand operand{w_, y};
   operand.w.data = layout_ == Layout::raw ? raw_.data() : packed_.data();
   operand.y.data = y_there.data();
-  LW_TRY(cuda::multiply(*device_, kernel, {&operand, 1}, *image, false, nullptr));
+  LW_TRY(gpu::multiply(*device_, kernel, {&operand, 1}, *image, false, nullptr));
   LW_TRY(device_->wait(nullptr));
   LW_TRY(device_->copy(y.data, y_there.data(), y_bytes));
 
@@ -170,11 +170,11 @@ Result<MatrixOnCuda::Findings> MatrixOnCuda::multiply(const KernelDesc& kernel, 
   std::vector<std::uint8_t> held(image_bytes);
   LW_TRY(device_->copy(held.data(), workspace.data(), image_bytes));
   for (std::uint64_t slice = 0; slice < image->slices(); ++slice) {
-    const std::uint64_t start = cuda::image_slice_at(slice, plane_count(activation.planes()), activation.blocks());
-    compare_slice(held.data() + start, slice * cuda::image_slice, image->slice_tokens(slice), activation,
+    const std::uint64_t start = gpu::image_slice_at(slice, plane_count(activation.planes()), activation.blocks());
+    compare_slice(held.data() + start, slice * gpu::image_slice, image->slice_tokens(slice), activation,
                   findings.image);
   }
-  for (const FencedOnCuda* fenced : {&x_there, &y_there, &workspace, &raw_, &packed_}) {
+  for (const FencedOnGpu* fenced : {&x_there, &y_there, &workspace, &raw_, &packed_}) {
     LW_ASSIGN(damaged, fenced->damaged());
     findings.damaged += damaged;
   }
