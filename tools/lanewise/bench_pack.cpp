@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <system_error>
 #include <vector>
 
 #include "backends/cpu/cpu.h"
@@ -68,7 +69,8 @@ Result<double> time_reading(const gguf::Model& model, Crew& crew) {
       ::close(file);
     }
     if (failed != 0) {
-      return make_error(LW_ERROR_IO, fmt::format("reading '{}' failed: {}", printable(path), std::strerror(failed)));
+      return make_error(LW_ERROR_IO, fmt::format("reading '{}' failed: {}", printable(path),
+                                                 std::generic_category().message(failed)));
     }
   }
   return seconds;

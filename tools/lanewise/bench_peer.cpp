@@ -16,6 +16,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstring>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -99,6 +100,7 @@ Outcome Peer::spawn() {
   std::vector<std::string> words{options_.program};
   words.insert(words.end(), options_.arguments.begin(), options_.arguments.end());
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   process_ = piped ? ::fork() : -1;
@@ -110,14 +112,14 @@ Outcome Peer::spawn() {
   to_ = std::exchange(in[0], -1);
   from_ = std::exchange(out[0], -1);
   if (process_ > 0) {
-    ssize_t got = 0;
-    while ((got = ::read(reasons[0], &reason, sizeof(reason))) < 0 && errno == EINTR) {
+    while (::read(reasons[0], &reason, sizeof(reason)) < 0 && errno == EINTR) {
     }
   }
   close_once(reasons[0]);
   if (reason == 0) return Done{};
-  return make_error(reason == ENOENT ? LW_ERROR_NOT_FOUND : LW_ERROR_IO,
-                    fmt::format("peer '{}' can't be started: {}", shown(options_.program), std::strerror(reason)));
+  return make_error(
+      reason == ENOENT ? LW_ERROR_NOT_FOUND : LW_ERROR_IO,
+      fmt::format("peer '{}' can't be started: {}", shown(options_.program), std::generic_category().message(reason)));
 }
 
 Outcome Peer::introduce() {
@@ -226,7 +228,8 @@ Error Peer::ended() const {
   } while (Clock::now() < deadline);
   if (info.si_pid == 0) return broken("closed its output");
   if (info.si_code == CLD_EXITED) return broken(fmt::format("ended with exit code {}", info.si_status));
-  return broken(fmt::format("was killed by signal {} ({})", info.si_status, ::strsignal(info.si_status)));
+  const char* text = ::strsignal(info.si_status);  // NOLINT(concurrency-mt-unsafe): no other thread asks for one
+  return broken(fmt::format("was killed by signal {} ({})", info.si_status, text));
 }
 
 Error Peer::nonsense(const std::string& question, const std::string& answer) const {

@@ -102,6 +102,7 @@ std::vector<std::string> flags_of(const CommandFacts& command, const std::vector
 
 void bash(Output& out, const std::vector<CommandFacts>& commands, const std::vector<OptionFacts>& global) {
   std::vector<std::string> names;
+  names.reserve(commands.size());
   for (const CommandFacts& command : commands) names.push_back(command.name);
   out.print(
       "# bash completion of lanewise: lanewise completions bash > ~/.local/share/bash-completion/completions/lanewise\n"

@@ -11,7 +11,7 @@
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <system_error>
 #include <vector>
 
 #include "exit_codes.h"
@@ -20,7 +20,7 @@
 namespace lanewise::program {
 namespace {
 
-std::string system_text(int number) { return std::strerror(number); }
+std::string system_text(int number) { return std::generic_category().message(number); }
 
 // 0, or the system's error number.
 int write_all(int descriptor, const char* data, std::size_t bytes) {
