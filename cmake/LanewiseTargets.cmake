@@ -25,6 +25,19 @@ if(LANEWISE_SANITIZE)
   target_link_options(lanewise_options INTERFACE -fsanitize=${LANEWISE_SANITIZE})
 endif()
 
+add_library(lanewise_shadows INTERFACE)
+target_compile_options(lanewise_shadows INTERFACE -Wno-shadow)
+
+# lanewise_unity(name): with LANEWISE_UNITY the target's sources are compiled twelve at a time, but for those with options
+# of their own: headers are read and templates instantiated once for all of them. What a name shadows in another source is
+# no mistake.
+function(lanewise_unity name)
+  if(LANEWISE_UNITY)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+    target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:lanewise_shadows>)
+  endif()
+endfunction()
+
 # lanewise_module(name SOURCES ... LIBS ...): one folder of src/ as a static library that tests and tools link. Those that
 # the library `lanewise` needs go into it as objects: lanewise_collect.
 function(lanewise_module name)
@@ -36,6 +49,7 @@ function(lanewise_module name)
   target_include_directories(${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
   target_link_libraries(${name} PUBLIC ${ARG_LIBS} PRIVATE $<BUILD_INTERFACE:lanewise_options>)
+  lanewise_unity(${name})
 endfunction()
 
 # lanewise_collect(modules_out externals_out modules...): these modules and all that they link, directly or not, and the
@@ -77,6 +91,7 @@ function(lanewise_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gtest GTest::gtest_main lanewise_options)
+  lanewise_unity(${name})
   if(NOT ARG_COMPUTES)
     # At -O1 g++ 12 takes an empty std::optional's content for something that is read.
     target_compile_options(${name} PRIVATE

@@ -13,7 +13,7 @@ aarch64_tests() {
 
 aarch64() {
   [[ $# == 0 ]] || die "aarch64: takes no argument"
-  build aarch64 test_base test_arithmetic test_kernels test_isa
+  build aarch64 test_base test_golden test_kernels test_isa
   aarch64_tests max "scalar neon i8mm" '^(FloatEnvironment|Golden|Overrides|Select|Isa)\.|^AllFormats/Products\.' &&
     aarch64_tests neoverse-n1 "scalar neon" '^(Overrides|Isa)\.' &&
     aarch64_tests cortex-a72 "scalar" '^Isa\.'

@@ -29,7 +29,6 @@ constexpr std::array<TypeFacts, value_type_count> type_facts = {{{"u8", 1},
                                                                  {"f64", 8}}};
 
 constexpr std::uint64_t array_header_bytes = 12;  // element type and count
-constexpr std::uint64_t least_pair_bytes = 14;    // a key of one byte, a value of one byte
 
 template <class T>
 T load(std::span<const std::uint8_t> bytes) {

@@ -30,6 +30,8 @@ std::uint32_t value_type_bytes(ValueType type);
 inline constexpr std::uint32_t max_array_depth = 16;
 /// Of keys and tensor names, in bytes, as the specification has it.
 inline constexpr std::uint64_t max_name_bytes = 65535;
+/// A key-value pair in the file: a key of one byte, a value of one byte.
+inline constexpr std::uint64_t least_pair_bytes = 14;
 
 /// Moves past the value of `type` at the cursor, checking all of it. `what` names it in messages. Arrays are walked
 /// with a stack of max_array_depth counters: nothing recurses, nothing is allocated.

@@ -15,7 +15,6 @@ namespace {
 constexpr std::string_view magic = "GGUF";
 constexpr std::uint64_t tensor_count_field = 8;
 constexpr std::uint64_t pair_count_field = 16;
-constexpr std::uint64_t least_pair_bytes = 14;
 constexpr std::uint64_t least_entry_bytes = 25;  // a name of one byte, no dims
 
 Error bad_tensor(std::string message, std::uint64_t offset) {

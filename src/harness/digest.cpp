@@ -11,8 +11,6 @@
 namespace lanewise {
 namespace {
 
-constexpr std::uint64_t chunk_elements = std::uint64_t{1} << 18U;
-
 Result<Fingerprint> digest(const MatrixView& w, std::uint64_t tokens, Planes planes, std::string_view kernel,
                            const VerifyOptions& options) {
   LW_ASSIGN(plan, select({w.format, w.rows, w.cols, tokens, planes, Layout::raw}, "cpu", cpu_capabilities(), kernel));

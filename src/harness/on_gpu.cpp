@@ -10,7 +10,7 @@ namespace lanewise {
 namespace {
 
 // Never zero, which is what a stray write writes most.
-std::uint8_t canary_byte(std::uint64_t at) { return static_cast<std::uint8_t>((0x3AU ^ (at * 29U)) | 1U); }
+std::uint8_t device_canary(std::uint64_t at) { return static_cast<std::uint8_t>((0x3AU ^ (at * 29U)) | 1U); }
 
 // What the image of x holds before it is made, so that what its kernel leaves out is no zero.
 constexpr std::uint8_t unmade = 0xA5;
@@ -68,7 +68,7 @@ Result<FencedOnGpu> FencedOnGpu::create(const std::shared_ptr<gpu::Device>& devi
   made.memory_ = std::move(memory);
   made.size_ = bytes;
   std::vector<std::uint8_t> canary(zone);
-  for (std::uint64_t i = 0; i < zone; ++i) canary[i] = canary_byte(i);
+  for (std::uint64_t i = 0; i < zone; ++i) canary[i] = device_canary(i);
   LW_TRY(device->copy(made.data() - zone, canary.data(), zone));
   LW_TRY(device->copy(made.data() + bytes, canary.data(), zone));
   return made;
@@ -80,7 +80,7 @@ Result<std::uint64_t> FencedOnGpu::damaged() const {
   std::vector<std::uint8_t> found(zone);
   for (const std::uint8_t* start : {data() - zone, data() + size_}) {
     LW_TRY(device_->copy(found.data(), start, zone));
-    for (std::uint64_t i = 0; i < zone; ++i) count += found[i] != canary_byte(i) ? 1U : 0U;
+    for (std::uint64_t i = 0; i < zone; ++i) count += found[i] != device_canary(i) ? 1U : 0U;
   }
   return count;
 }

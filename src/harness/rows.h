@@ -10,6 +10,9 @@
 
 namespace lanewise {
 
+/// Elements of W in a chunk: long enough that a thread seldom asks for one, short enough to cancel within a blink.
+inline constexpr std::uint64_t chunk_elements = std::uint64_t{1} << 18U;
+
 /// The threads, progress and cancellation of one run of the harness. Progress counts rows over all steps.
 class RowWork {
  public:

@@ -20,8 +20,6 @@ namespace {
 
 // y's tokens stand further apart than its rows, so that a kernel that takes one for the other is seen.
 constexpr std::uint64_t stride_gap = 3;
-// Elements of W in a chunk: long enough that a thread seldom asks for one, short enough to cancel within a blink.
-constexpr std::uint64_t chunk_elements = std::uint64_t{1} << 18U;
 constexpr std::uint64_t least_float64_rows = 16;
 
 oracle::Input oracle_input(Dtype dtype) {

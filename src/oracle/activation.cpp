@@ -12,8 +12,6 @@ namespace {
 
 constexpr int kLowestExponent = -80;
 
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 double input(const void* x, Input type, std::int64_t i) {
   const auto* bytes = static_cast<const std::uint8_t*>(x);
   if (type == Input::fp32) {

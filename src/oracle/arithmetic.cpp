@@ -14,7 +14,6 @@ namespace {
 constexpr int kQuantAccumulators = 4;
 constexpr int kFloatAccumulators = 64;
 
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 float canonical_nan() { return std::bit_cast<float>(std::uint32_t{0x7FC00000}); }
 
 // A row taken apart once, for all tokens.

@@ -3,9 +3,12 @@
 
 #include <bit>
 #include <cfenv>
+#include <cstddef>
 #include <cstdint>
 
 namespace lanewise::oracle {
+
+inline std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // 2^n as a double, -1022 <= n <= 1023.
 inline double power_of_two(int n) { return std::bit_cast<double>(static_cast<std::uint64_t>(n + 1023) << 52); }

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace lanewise::golden {
+
+inline std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
 
 /// J_p or M_p of a d-group, F of them, and the scale (d or m).
 struct Sum {

@@ -20,8 +20,6 @@ float signed_unit(Engine& engine) {
   return static_cast<float>(static_cast<std::int64_t>(engine() >> 40) - 0x800000) * 0x1p-23F;
 }
 
-std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
-
 void put(std::uint8_t* at, std::uint32_t value, int count) {
   for (int i = 0; i < count; ++i) at[i] = static_cast<std::uint8_t>(value >> (8 * i));
 }

@@ -29,7 +29,6 @@ std::map<std::string, std::string> committed() {
   return texts;
 }
 
-std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
 bool same(float a, float b) { return bits(a) == bits(b) || (std::isnan(a) && std::isnan(b)); }
 
 void check_token(const Token& token, const Trace& trace, const NaturalToken& image, const FormatInfo& info) {

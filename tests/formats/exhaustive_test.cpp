@@ -23,8 +23,6 @@ int width_of(lw_u32 parts, Where where) {
   return width;
 }
 
-std::uint64_t bits(double value) { return value != value ? 0 : std::bit_cast<std::uint64_t>(value); }
-
 template <class T>
 oracle::Element by_oracle(const Bytes& block, lw_u32 k) {
   return oracle::element(static_cast<int>(T::info.id), block.data(), k);

@@ -20,8 +20,6 @@ std::vector<float> by_oracle(const FormatInfo& info, const Bytes& bytes) {
   return values;
 }
 
-std::uint64_t bits(double value) { return value != value ? 0 : std::bit_cast<std::uint64_t>(value); }
-
 // One d-group's scale as a number, by the decode file.
 template <class T>
 double scale_of(lw_u32 raw) {

@@ -24,6 +24,10 @@ inline void PrintTo(const FormatInfo& info, std::ostream* out) { *out << info.na
 namespace lanewise::test {
 
 using Bytes = std::vector<std::uint8_t>;
+
+/// What two doubles that are the same number have in common; 0 of a NaN.
+inline std::uint64_t bits(double value) { return value != value ? 0 : std::bit_cast<std::uint64_t>(value); }
+
 using Random = std::mt19937_64;
 
 // Zeros, the ends of the subnormals and normals, ones, infinities, signalling and quiet NaNs.

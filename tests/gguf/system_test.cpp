@@ -32,7 +32,7 @@
 namespace lanewise::gguf::test {
 namespace {
 
-const Case& good(const std::string& name) { return *std::ranges::find(good_cases(), name, &Case::name); }
+const Case& good_case(const std::string& name) { return *std::ranges::find(good_cases(), name, &Case::name); }
 
 // Writes `bytes` in pieces, with pauses, then closes.
 void feed(int file, const Bytes& bytes, std::size_t piece) {
@@ -109,7 +109,7 @@ TEST(Files, AnEndlessDeviceIsRefusedByItsFirstBytes) {
 TEST(Pipes, AModelThroughANamedPipe) {
   const Folder folder;
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
-  const Case& c = good("three_tensors");
+  const Case& c = good_case("three_tensors");
   for (const std::size_t piece : {std::size_t{7}, c.bytes.size()}) {
     std::thread writer([&] { feed(::open((folder / "pipe").c_str(), O_WRONLY), c.bytes, piece); });
     const auto model = Model::open(folder / "pipe");
@@ -123,7 +123,7 @@ TEST(Pipes, AModelThroughANamedPipe) {
 TEST(Pipes, AModelThroughADescriptor) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
-  const Case& c = good("four_dims");
+  const Case& c = good_case("four_dims");
   std::thread writer([&] { feed(ends[1], c.bytes, 100); });
   const auto model = Model::open("/dev/fd/" + std::to_string(ends[0]));
   writer.join();
@@ -135,7 +135,7 @@ TEST(Pipes, AModelThroughADescriptor) {
 TEST(Pipes, ACutPipeIsTruncated) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
-  Bytes bytes = good("four_dims").bytes;
+  Bytes bytes = good_case("four_dims").bytes;
   bytes.resize(bytes.size() - 16);  // 216 bytes of data are padded to 224
   std::thread writer([&] { feed(ends[1], bytes, 100); });
   const auto model = Model::open("/dev/fd/" + std::to_string(ends[0]));
@@ -155,7 +155,7 @@ TEST(Pipes, SignalsDontInterrupt) {
   ASSERT_EQ(::sigaction(SIGUSR1, &action, &before), 0);
   const Folder folder;
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
-  const Case& c = good("one_q4_0");
+  const Case& c = good_case("one_q4_0");
   const pthread_t reader = ::pthread_self();
   std::thread writer([&] {
     const auto disturb = [&] {

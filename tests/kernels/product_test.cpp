@@ -20,7 +20,7 @@ namespace lanewise::test {
 namespace {
 
 constexpr std::uint64_t most_tokens = 9;
-constexpr std::uint64_t row_counts[] = {1, 2, 3, 5, 13, 33};
+constexpr std::uint64_t product_rows[] = {1, 2, 3, 5, 13, 33};
 
 // One block, three and five; parts of the eight of a sum, and a count that eight doesn't divide.
 std::vector<std::uint64_t> product_widths(const FormatInfo& info) {
@@ -86,7 +86,7 @@ TEST_P(Products, OfEveryWindowAreTheScalarOnes) {
   if (able_.empty()) GTEST_SKIP() << "this processor or build has none of the SIMD kernels";
   std::uint64_t seed = info.id;
   for (const std::uint64_t cols : product_widths(info)) {
-    for (const std::uint64_t rows : row_counts) {
+    for (const std::uint64_t rows : product_rows) {
       const auto content = static_cast<Content>(seed++ % contents);
       SCOPED_TRACE(std::to_string(cols) + "x" + std::to_string(rows) + " " + std::string(content_name(content)));
       Bytes bytes(rows * row_bytes(info, cols));
@@ -101,7 +101,7 @@ TEST_P(Products, OfEveryWindowAreTheScalarOnes) {
       }
     }
   }
-  EXPECT_EQ(products_, able_.size() * product_widths(info).size() * std::size(row_counts) * 3 * most_tokens);
+  EXPECT_EQ(products_, able_.size() * product_widths(info).size() * std::size(product_rows) * 3 * most_tokens);
 }
 INSTANTIATE_TEST_SUITE_P(AllFormats, Products, testing::ValuesIn(formats_of_codes()), format_test_name);
 

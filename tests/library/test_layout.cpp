@@ -12,9 +12,6 @@
 namespace lanewise::test {
 namespace {
 
-constexpr std::uint64_t rows = 37;
-constexpr std::uint64_t tokens = 3;
-
 // LANEWISE_ISA for a while.
 class IsaFor {
  public:
@@ -54,6 +51,8 @@ TEST_P(Layouts, GiveTheBitsOfGgufsRows) {
   if (!has_rows16()) GTEST_SKIP() << "this processor or build has no kernel of rows16";
   const FormatInfo& info = GetParam();
   const std::uint64_t cols = odd_cols(info);
+  constexpr std::uint64_t rows = 37;
+  constexpr std::uint64_t tokens = 3;
   const Floats x = make_x(tokens * cols, 1);
   const lw::Device plain({.threads = 1});
   const lw::Device packing({.threads = 3, .layout = "rows16"});

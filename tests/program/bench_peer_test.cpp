@@ -24,7 +24,6 @@ namespace {
 using Json = nlohmann::json;
 using program::Peer;
 using program::PeerOptions;
-enum : int { ok = 0, usage = 2, input = 3, unsupported = 4, io = 5 };
 
 // A shell script in the role of a peer: what it runs for each question, with $format, $k, $rows, $tokens, $threads and
 // $bytes of the last case, $asked rounds so far, and $here, its folder. Questions are kept in $here/log.

@@ -21,7 +21,6 @@ namespace lanewise::program_test {
 namespace {
 
 using Json = nlohmann::json;
-enum : int { ok = 0, usage = 2, input = 3, unsupported = 4, io = 5 };
 
 std::vector<std::string> small(std::vector<std::string> more) {
   std::vector<std::string> words{"bench", "--shape", "256x64", "--rounds", "2", "--bytes", "1000000"};

@@ -21,8 +21,6 @@
 namespace lanewise::program_test {
 namespace {
 
-enum : int { ok = 0, usage = 2, input = 3, unsupported = 4, io = 5 };
-
 class Failures : public ::testing::Test {
  protected:
   void SetUp() override {

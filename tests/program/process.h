@@ -8,6 +8,8 @@
 
 namespace lanewise::program_test {
 
+enum : int { ok = 0, usage = 2, input = 3, unsupported = 4, io = 5 };  // exit codes
+
 struct Finished {
   int code = -1;  ///< exit code; 128 + the signal that ended it
   std::string out;

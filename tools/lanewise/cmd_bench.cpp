@@ -232,7 +232,7 @@ Exit bench(Context& context, const BenchOptions& options) {
   return Bench(context, options, machine).run();
 }
 
-Job setup(CLI::App& app) {
+Job setup_bench(CLI::App& app) {
   auto options = std::make_shared<BenchOptions>();
   auto* format =
       declare_list(app, "--format", &options->formats, "Formats, or all (default: q8_0,q6_K,q4_K,q4_0,iq2_xxs)")
@@ -291,6 +291,6 @@ const Command bench_command{
     "  lanewise bench --peer build/peers/ggml/lanewise-peer-ggml   another implementation beside us\n"
     "Cold: each call reads another copy of W. Every round times the ceiling (loops that only load, same bytes, same\n"
     "threads) and then each case. After timing, outputs are compared with the scalar kernel's; a wrong bit is exit 1.",
-    setup};
+    setup_bench};
 
 }  // namespace lanewise::program

@@ -12,7 +12,7 @@
 namespace lanewise::program {
 namespace {
 
-struct Options {
+struct CompletionsOptions {
   std::string shell;
 };
 
@@ -247,7 +247,7 @@ void fish(Output& out, const std::vector<CommandFacts>& commands, const std::vec
   }
 }
 
-Exit completions(Context& context, const Options& options) {
+Exit completions(Context& context, const CompletionsOptions& options) {
   std::vector<OptionFacts> global;
   const std::vector<CommandFacts> commands = all_facts(&global);
   if (options.shell == "bash") bash(context.out, commands, global);
@@ -256,8 +256,8 @@ Exit completions(Context& context, const Options& options) {
   return exit_ok;
 }
 
-Job setup(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+Job setup_completions(CLI::App& app) {
+  auto options = std::make_shared<CompletionsOptions>();
   app.add_option("shell", options->shell, "bash, zsh or fish")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}))
@@ -271,6 +271,6 @@ const Command completions_command{"completions", "Print a shell's completion scr
                                   "  lanewise completions bash > ~/.local/share/bash-completion/completions/lanewise\n"
                                   "  lanewise completions zsh > ~/.zfunc/_lanewise\n"
                                   "  lanewise completions fish > ~/.config/fish/completions/lanewise.fish",
-                                  setup};
+                                  setup_completions};
 
 }  // namespace lanewise::program

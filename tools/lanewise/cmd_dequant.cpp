@@ -14,7 +14,7 @@
 namespace lanewise::program {
 namespace {
 
-struct Options {
+struct DequantOptions {
   std::string model;
   std::string tensor;
   std::string output;
@@ -24,7 +24,7 @@ struct Options {
 // Decodes pieces of a matrix where the device is.
 class Decoder {
  public:
-  static Result<Decoder> open(const Options& options, const FormatInfo& format, std::uint64_t most_elements) {
+  static Result<Decoder> open(const DequantOptions& options, const FormatInfo& format, std::uint64_t most_elements) {
     LW_ASSIGN(site, Site::open(options.device.device));
     Decoder decoder(std::move(site));
     if (decoder.site_.gpu() == nullptr) return decoder;
@@ -55,7 +55,7 @@ class Decoder {
   gpu::Memory weights_;
 };
 
-Exit dequant(Context& context, const Options& options) {
+Exit dequant(Context& context, const DequantOptions& options) {
   if (auto fault = check_device(options.device)) return *fault;
   LW_ASSIGN(model, open_model(options.model));
   LW_ASSIGN(matrix, find_matrix(model, options.tensor));
@@ -88,8 +88,8 @@ Exit dequant(Context& context, const Options& options) {
   return exit_ok;
 }
 
-Job setup(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+Job setup_dequant(CLI::App& app) {
+  auto options = std::make_shared<DequantOptions>();
   app.add_option("model", options->model, "A GGUF file; any shard of a split one")->required()->type_name("MODEL");
   app.add_option("tensor", options->tensor, "A tensor's name; NAME[i] for matrix i of several")
       ->required()
@@ -107,6 +107,6 @@ const Command dequant_command{"dequant", "Decode a matrix to fp32 (.npy)",
                               "  lanewise dequant model.gguf blk.0.attn_q.weight -o w.npy\n"
                               "  lanewise dequant model.gguf 'blk.3.ffn_up_exps.weight[7]' -o expert7.npy\n"
                               "The file appears under its name only when it is complete.",
-                              setup};
+                              setup_dequant};
 
 }  // namespace lanewise::program

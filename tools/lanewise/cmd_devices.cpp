@@ -14,7 +14,7 @@
 namespace lanewise::program {
 namespace {
 
-struct Options {
+struct DevicesOptions {
   std::string json;
 };
 
@@ -84,7 +84,7 @@ void print(Context& context, const DeviceEntry& entry) {
   }
 }
 
-Exit devices(Context& context, const Options& options) {
+Exit devices(Context& context, const DevicesOptions& options) {
   if (auto fault = check_isa()) return *fault;
   LW_TRY(check_json(options.json));
   const std::vector<DeviceEntry> entries = device_entries();
@@ -97,8 +97,8 @@ Exit devices(Context& context, const Options& options) {
   return exit_ok;
 }
 
-Job setup(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+Job setup_devices(CLI::App& app) {
+  auto options = std::make_shared<DevicesOptions>();
   declare_json(app, &options->json);
   return [options](Context& context) { return devices(context, *options); };
 }
@@ -108,6 +108,6 @@ Job setup(CLI::App& app) {
 const Command devices_command{"devices", "List the devices and their kernels",
                               "  lanewise devices\n"
                               "  lanewise devices --json - | jq '.devices[].name'",
-                              setup};
+                              setup_devices};
 
 }  // namespace lanewise::program

@@ -12,7 +12,7 @@
 namespace lanewise::program {
 namespace {
 
-struct Options {
+struct DigestOptions {
   std::string model;
   std::string activation = "x16";
   std::string json;
@@ -75,7 +75,7 @@ class Digest {
   ModelDigest all_;
 };
 
-Exit digest(Context& context, const Options& options) {
+Exit digest(Context& context, const DigestOptions& options) {
   if (auto fault = check_device(options.device)) return *fault;
   LW_ASSIGN(model, open_model(options.model));
   LW_TRY(check_json(options.json));
@@ -124,8 +124,8 @@ Exit digest(Context& context, const Options& options) {
                          {"all", all.whole()}});
 }
 
-Job setup(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+Job setup_digest(CLI::App& app) {
+  auto options = std::make_shared<DigestOptions>();
   app.add_option("model", options->model, "A GGUF file; any shard of a split one")->required()->type_name("MODEL");
   options->device.declare_device(app);
   options->device.declare_threads(app);
@@ -141,6 +141,6 @@ const Command digest_command{"digest", "Hash every product of a model: the same 
                              "  lanewise digest model.gguf > here.txt      and on the other machine, there.txt\n"
                              "  diff here.txt there.txt\n"
                              "Each line: XXH3-128 of y (fp32, little-endian) for a fixed x, format, K x rows, name.",
-                             setup};
+                             setup_digest};
 
 }  // namespace lanewise::program

@@ -16,7 +16,7 @@
 namespace lanewise::program {
 namespace {
 
-struct Options {
+struct GemvOptions {
   std::string model;
   std::string tensor;
   std::string x;
@@ -59,7 +59,7 @@ Outcome read_input(const std::string& path, const std::string& tensor, std::uint
 }
 
 // y = W * x through the C interface.
-Result<std::string> multiply(const Options& options, const MatrixView& w, const Input& x, float* y) {
+Result<std::string> multiply(const GemvOptions& options, const MatrixView& w, const Input& x, float* y) {
   LW_ASSIGN(planes, parse_planes(options.activation));
   LW_ASSIGN(site, Site::open(options.device.device));
   LW_ASSIGN(device, open_device(options.device));
@@ -90,7 +90,7 @@ Result<std::string> multiply(const Options& options, const MatrixView& w, const 
   return std::string(text.data());
 }
 
-Exit gemv(Context& context, const Options& options) {
+Exit gemv(Context& context, const GemvOptions& options) {
   if (auto fault = check_device(options.device)) return *fault;
   LW_ASSIGN(model, open_model(options.model));
   LW_ASSIGN(matrix, find_matrix(model, options.tensor));
@@ -135,8 +135,8 @@ Exit gemv(Context& context, const Options& options) {
   return exit_ok;
 }
 
-Job setup(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+Job setup_gemv(CLI::App& app) {
+  auto options = std::make_shared<GemvOptions>();
   app.add_option("model", options->model, "A GGUF file; any shard of a split one")->required()->type_name("MODEL");
   app.add_option("tensor", options->tensor, "A tensor's name; NAME[i] for matrix i of several")
       ->required()
@@ -162,6 +162,6 @@ const Command gemv_command{
     "  lanewise gemv model.gguf 'blk.3.ffn_up_exps.weight[7]' -x x.npy -o y.npy --activation x24\n"
     "x from Python: numpy.save('x.npy', x.astype(numpy.float32)). The bits of y depend on W, x and\n"
     "--activation alone, not on the device, the kernel, the threads or the number of tokens.",
-    setup};
+    setup_gemv};
 
 }  // namespace lanewise::program

@@ -14,7 +14,7 @@
 namespace lanewise::program {
 namespace {
 
-struct Options {
+struct InfoOptions {
   std::string model;
   std::string json;
   bool tensors = false;
@@ -70,7 +70,7 @@ double bits_per_weight(const FormatCount& count) {
   return count.elements == 0 ? 0 : 8.0 * static_cast<double>(count.bytes) / static_cast<double>(count.elements);
 }
 
-Json to_json(const gguf::Model& model, const Census& census, const Options& options) {
+Json to_json(const gguf::Model& model, const Census& census, const InfoOptions& options) {
   Json out;
   out["file"] = options.model;
   out["gguf_version"] = model.version();
@@ -136,7 +136,7 @@ Json to_json(const gguf::Model& model, const Census& census, const Options& opti
   return out;
 }
 
-void print_head(Output& out, const gguf::Model& model, const Census& census, const Options& options) {
+void print_head(Output& out, const gguf::Model& model, const Census& census, const InfoOptions& options) {
   out.print("{}: {} ({} bytes), GGUF version {}, alignment {}, {} metadata pairs", printable(options.model),
             human_bytes(census.file_bytes), grouped(census.file_bytes), model.version(), model.alignment(),
             model.metadata().size());
@@ -199,7 +199,7 @@ void print_tensors(Output& out, const gguf::Model& model) {
   }
 }
 
-Exit info(Context& context, const Options& options) {
+Exit info(Context& context, const InfoOptions& options) {
   LW_ASSIGN(model, open_model(options.model));
   LW_TRY(check_json(options.json));
   const Census census = take_census(model);
@@ -220,8 +220,8 @@ Exit info(Context& context, const Options& options) {
   return exit_ok;
 }
 
-Job setup(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+Job setup_info(CLI::App& app) {
+  auto options = std::make_shared<InfoOptions>();
   app.add_option("model", options->model, "A GGUF file; any shard of a split one")->required()->type_name("MODEL");
   app.add_flag("--tensors", options->tensors, "List every tensor too");
   declare_json(app, &options->json);
@@ -234,6 +234,6 @@ const Command info_command{"info", "Say what is in a model: formats, shapes, byt
                            "  lanewise info model.gguf\n"
                            "  lanewise info model.gguf --tensors | less\n"
                            "  lanewise info model.gguf --json - | jq '.formats[] | [.format, .bytes]'",
-                           setup};
+                           setup_info};
 
 }  // namespace lanewise::program

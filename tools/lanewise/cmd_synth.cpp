@@ -13,7 +13,7 @@
 namespace lanewise::program {
 namespace {
 
-struct Options {
+struct SynthOptions {
   std::string output;
   std::uint64_t seed = 1;
 };
@@ -70,7 +70,7 @@ Outcome fill_file(gguf::Writer& writer, const std::vector<Planned>& list, std::u
   return Done{};
 }
 
-Exit synth(Context& context, const Options& options) {
+Exit synth(Context& context, const SynthOptions& options) {
   const std::vector<Planned> list = plan_tensors();
   gguf::Writer writer;
   LW_TRY(writer.add_string("general.architecture", "llama"));
@@ -93,8 +93,8 @@ Exit synth(Context& context, const Options& options) {
   return exit_ok;
 }
 
-Job setup(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+Job setup_synth(CLI::App& app) {
+  auto options = std::make_shared<SynthOptions>();
   app.add_option("-o,--output", options->output, "The GGUF file to write; '-' is stdout")
       ->required()
       ->type_name("FILE");
@@ -107,6 +107,6 @@ Job setup(CLI::App& app) {
 const Command synth_command{"synth", "Write a small synthetic model of every format",
                             "  lanewise synth -o demo.gguf && lanewise verify demo.gguf\n"
                             "  lanewise synth -o other.gguf --seed 7",
-                            setup};
+                            setup_synth};
 
 }  // namespace lanewise::program

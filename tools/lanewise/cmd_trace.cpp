@@ -20,7 +20,7 @@
 namespace lanewise::program {
 namespace {
 
-struct Options {
+struct TraceOptions {
   std::string problem;
   std::string model;
   std::uint64_t row = 0;
@@ -46,7 +46,7 @@ struct Subject {
   oracle::Trace reference;
 };
 
-Outcome load_weights(const Options& options, Subject& subject) {
+Outcome load_weights(const TraceOptions& options, Subject& subject) {
   Case& problem = subject.problem;
   if (!problem.tensor.empty()) {
     if (options.model.empty()) {
@@ -93,7 +93,7 @@ oracle::Input oracle_input(Dtype dtype) {
   return oracle::Input::fp32;
 }
 
-Outcome compute(const Options& options, Subject& subject) {
+Outcome compute(const TraceOptions& options, Subject& subject) {
   const Case& problem = subject.problem;
   const std::uint64_t tokens = options.token + 1;
   const auto elements = checked_mul(tokens, problem.cols);
@@ -175,7 +175,7 @@ void print_steps(Output& out, const Subject& subject) {
   for (std::size_t g = 0; g < eighths; ++g) out.print("r[{}] = {}\n", g, float_text(subject.scalar.eighth_sums[g]));
 }
 
-Json to_json(const Subject& subject, const Options& options, const StageDifference& difference) {
+Json to_json(const Subject& subject, const TraceOptions& options, const StageDifference& difference) {
   const auto bits = [](float value) { return fmt::format("0x{:08X}", std::bit_cast<std::uint32_t>(value)); };
   const Trace& trace = subject.scalar;
   Json out;
@@ -214,7 +214,7 @@ Json to_json(const Subject& subject, const Options& options, const StageDifferen
   return out;
 }
 
-Exit trace(Context& context, const Options& options) {
+Exit trace(Context& context, const TraceOptions& options) {
   if (auto fault = check_device(options.device, Computes::on_the_cpu)) return *fault;
   Subject subject;
   LW_ASSIGN(problem, parse_case(options.problem));
@@ -262,8 +262,8 @@ Exit trace(Context& context, const Options& options) {
   return Fault{make_error(LW_ERROR_INTERNAL, "first difference: " + to_string(difference)), exit_wrong};
 }
 
-Job setup(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+Job setup_trace(CLI::App& app) {
+  auto options = std::make_shared<TraceOptions>();
   app.add_option("problem", options->problem, "A problem string, as verify prints them")
       ->required()
       ->type_name("PROBLEM");
@@ -284,6 +284,6 @@ const Command trace_command{
     "  lanewise trace 'gemv:q8_0:640x256:tensor=blk.0.attn_k.weight' --model model.gguf --row 0 --token 0\n"
     "Shown: q and e of x, then for each addition J (or M) by plane, F, d (or m), the term and the accumulator. With\n"
     "--quiet only the result.",
-    setup};
+    setup_trace};
 
 }  // namespace lanewise::program

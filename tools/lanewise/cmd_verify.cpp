@@ -16,7 +16,7 @@
 namespace lanewise::program {
 namespace {
 
-struct Options {
+struct VerifyCommandOptions {
   std::vector<std::string> what;  // at most one model; problem strings
   std::vector<std::string> formats;
   std::string tensor;
@@ -60,7 +60,7 @@ Outcome refuse(const std::vector<const CLI::Option*>& options, const char* why) 
   return Done{};
 }
 
-Outcome check_what(const Options& options, const Plan& plan) {
+Outcome check_what(const VerifyCommandOptions& options, const Plan& plan) {
   if (plan.model.empty()) LW_TRY(refuse(options.of_models, "there is no model to choose from"));
   if (plan.problems.empty()) return Done{};
   LW_TRY(refuse(options.said_by_problems, "a problem says by itself what it is"));
@@ -73,7 +73,7 @@ Outcome check_what(const Options& options, const Plan& plan) {
   return Done{};
 }
 
-Result<Plan> read_options(const Options& options) {
+Result<Plan> read_options(const VerifyCommandOptions& options) {
   Plan plan;
   for (const std::string& text : options.what) {
     if (std::string_view(text).starts_with(problem_prefix)) {
@@ -111,7 +111,7 @@ Result<Plan> read_options(const Options& options) {
 
 class Verifier {
  public:
-  Verifier(Context& context, const Options& options, const Plan& plan)
+  Verifier(Context& context, const VerifyCommandOptions& options, const Plan& plan)
       : options_(options),
         plan_(plan),
         progress_(context.quiet),
@@ -299,7 +299,7 @@ class Verifier {
     return report_.exit(options_.strict || !of_model);
   }
 
-  const Options& options_;
+  const VerifyCommandOptions& options_;
   const Plan& plan_;
   Progress progress_;
   VerifyReport report_;
@@ -309,7 +309,7 @@ class Verifier {
   std::vector<Format> raw_;  // noted as read raw
 };
 
-Exit verify(Context& context, const Options& options) {
+Exit verify(Context& context, const VerifyCommandOptions& options) {
   if (auto fault = check_device(options.device)) return *fault;
   LW_ASSIGN(plan, read_options(options));
   return Verifier(context, options, plan).run();
@@ -321,8 +321,8 @@ std::string fill_names() {
   return names;
 }
 
-Job setup(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+Job setup_verify(CLI::App& app) {
+  auto options = std::make_shared<VerifyCommandOptions>();
   app.add_option("what", options->what,
                  "A GGUF file, problem strings, both, or nothing: synthetic tensors of every format")
       ->type_name("[MODEL] [PROBLEM...]");
@@ -365,6 +365,6 @@ const Command verify_command{
     "Each output is compared by memcmp with a second implementation and against float64 with a bound derived for it;\n"
     "each weight's decoding bit for bit. The first wrong bit ends the run with code 1 and the problem string that\n"
     "reproduces it; 'lanewise trace' shows its steps.",
-    setup};
+    setup_verify};
 
 }  // namespace lanewise::program
