@@ -8,6 +8,8 @@
 #include <set>
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 #include "bench_gpu.h"
 #include "bench_gpu_report.h"
 #include "cuda/emulated_device.h"
@@ -20,7 +22,7 @@ using program::GpuBench;
 using program::GpuBenchMachine;
 using program::GpuBenchReport;
 using program::GpuTime;
-using program::Json;
+using Json = nlohmann::json;
 
 class GpuBenchTest : public testing::Test {
  protected:
@@ -47,9 +49,10 @@ class GpuBenchTest : public testing::Test {
     GpuBenchReport report(out, machine, false, false);
     report.head({});
     report.add(times);
-    report.summary(123);
+    machine.ceiling_gbps = 123;
+    report.summary();
     if (exit_code != nullptr) *exit_code = report.exit(false).code();
-    return report.json(123);
+    return Json::parse(report.json().dump());
   }
 
   std::shared_ptr<EmulatedDevice> device_ = std::make_shared<EmulatedDevice>();
@@ -244,7 +247,8 @@ TEST_F(GpuBenchTest, TheTableFits) {
   testing::internal::CaptureStdout();
   report.head({});
   report.add({time});
-  report.summary(4000);
+  machine.ceiling_gbps = 4000;
+  report.summary();
   ASSERT_TRUE(out.flush());
   const std::string text = testing::internal::GetCapturedStdout();
   EXPECT_NE(text.find("iq2_xxs "), std::string::npos);

@@ -27,17 +27,11 @@ struct GpuFigure {
   double fraction = 0;  ///< floor_us / us
 };
 
-struct GpuTime {
-  Case problem;                ///< with the kernel that ran
-  std::string kernel;          ///< the last part of its name
-  std::uint64_t bytes = 0;     ///< of W in GGUF's blocks: what has to be read at least once
+/// What a window took; of a peer's time, `over_ours` is peer / (plain + image).
+struct GpuTime : TimedCase {
   std::uint64_t products = 0;  ///< in a chain
   GpuFigure plain;
   std::optional<GpuFigure> overlapped;  ///< where the device can
-  double image_us = 0;                  ///< making the image of x, alone; in no other figure
-  std::optional<PeerTime> peer;         ///< `over_ours`: peer / (plain + image)
-  std::uint64_t compared = 0;           ///< outputs compared with the scalar kernel's after timing
-  std::uint64_t differing = 0;
 };
 
 struct GpuBenchOptions {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench_gpu.h"
+#include "bench_log.h"
 #include "json.h"
 #include "output.h"
 
@@ -20,42 +21,30 @@ struct GpuBenchMachine {
   std::uint64_t cache_bytes = 0;
   std::uint64_t walked = 0;
   unsigned replays = 5;
+  double ceiling_gbps = 0;  ///< see GpuBench; known when the last matrix is timed
   std::optional<PeerName> peer;
 };
 
-class GpuBenchReport {
+class GpuBenchReport : public BenchLog {
  public:
   /// `lines`: print them.
   GpuBenchReport(Output& out, const GpuBenchMachine& machine, bool lines, bool verbose)
-      : out_(out), machine_(machine), lines_(lines), verbose_(verbose) {}
+      : BenchLog(out, machine.peer, lines, verbose), machine_(machine) {}
 
-  void head(const std::vector<std::string>& notes);
-  void note(const std::string& line);
-  void warn(const std::string& line);
+  void head(const std::vector<std::string>& notes) override;
   /// The windows of one matrix.
   void add(const std::vector<GpuTime>& times);
-  /// Everything, after the last matrix. `ceiling_gbps`: see GpuBench.
-  void summary(double ceiling_gbps);
-
-  [[nodiscard]] const std::vector<GpuTime>& times() const { return times_; }
-  [[nodiscard]] Json json(double ceiling_gbps) const;
-  /// exit_ok, or exit_wrong with the first problem whose bits differ; where `strict`, exit_unsupported if a figure of
-  /// the peer's is missing.
-  [[nodiscard]] Exit exit(bool strict) const;
+  void summary() override;
+  [[nodiscard]] Json json() const override;
+  [[nodiscard]] std::vector<ShapeTime> shape_times() const override;
 
  private:
   void row(const GpuTime& time);
   void warn_above_floor(const GpuTime& time, std::string_view launches, const GpuFigure& figure);
-  [[nodiscard]] std::size_t without_peer() const;
 
-  Output& out_;
   const GpuBenchMachine& machine_;
-  bool lines_;
-  bool verbose_;
   std::vector<GpuTime> times_;
   std::vector<double> over_first_;  // of each time, against its matrix' first window
-  std::vector<std::string> notes_;
-  std::vector<std::string> warnings_;
 };
 
 }  // namespace lanewise::program

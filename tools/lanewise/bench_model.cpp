@@ -56,15 +56,14 @@ ModelShapes shapes_of(const gguf::Model& model) {
   return result;
 }
 
-std::vector<Projection> project(const std::vector<ModelShape>& shapes, const std::vector<BenchTime>& times) {
+std::vector<Projection> project(const std::vector<ModelShape>& shapes, const std::vector<ShapeTime>& times) {
   std::map<std::uint64_t, std::pair<double, std::size_t>> sums;  // tokens: us, shapes found
-  for (const BenchTime& time : times) {
-    if (time.hot) continue;
+  for (const ShapeTime& time : times) {
     for (const ModelShape& shape : shapes) {
       const Case& c = time.problem;
       if (c.format != shape.format || c.rows != shape.rows || c.cols != shape.cols) continue;
       auto& [us, found] = sums[c.tokens];
-      us += time.median_us * static_cast<double>(shape.passes);
+      us += time.us * static_cast<double>(shape.passes);
       ++found;
     }
   }

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "bench_run.h"
 #include "gguf/reader.h"
+#include "harness/case.h"
 
 namespace lanewise::program {
 
@@ -27,6 +27,12 @@ struct ModelShapes {
 /// Tensors of two dimensions and more, but a token embedding that is only looked up in.
 ModelShapes shapes_of(const gguf::Model& model);
 
+/// A product's time.
+struct ShapeTime {
+  Case problem;
+  double us;
+};
+
 /// Tokens a second where every matrix takes the median measured for its shape; one entry a window that every shape was
 /// timed in, cold.
 struct Projection {
@@ -34,7 +40,7 @@ struct Projection {
   double milliseconds;  ///< all matrices, once
   double tokens_per_second;
 };
-std::vector<Projection> project(const std::vector<ModelShape>& shapes, const std::vector<BenchTime>& times);
+std::vector<Projection> project(const std::vector<ModelShape>& shapes, const std::vector<ShapeTime>& times);
 /// What a projection leaves out, for a person.
 extern const char* const projection_leaves_out;
 

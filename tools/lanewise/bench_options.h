@@ -29,8 +29,8 @@ struct BenchOptions {
   bool sleep = false;
   bool verbose = false;
   DeviceOptions device;
-  std::vector<const CLI::Option*> not_with_pack;
-  std::vector<const CLI::Option*> not_on_gpu;
+  std::vector<Argument> not_with_pack;
+  std::vector<Argument> not_on_gpu;
 };
 
 Exit bench_on_gpu(Context& context, const BenchOptions& options);

@@ -41,11 +41,8 @@ void BenchReport::head(const std::vector<std::string>& notes) {
   if (lines_) {
     print_machine(out_, machine_);
     out_.print("cold: copies of W in {} ({}), read in turn\n", human_bytes(machine_.walked), machine_.walked_why);
-    if (machine_.peer) {
-      out_.print("peer: {} {}\n", machine_.peer->name, machine_.peer->version);
-      if (!machine_.peer->about.empty()) out_.print("  {}\n", machine_.peer->about);
-    }
   }
+  print_peer();
   for (const std::string& line : notes) note(line);
   if (!lines_) return;
   out_.print("\n{:<8} {:>13} {:>3} {:<4} {:<8} {:>10} {:>6} ", "format", "K x rows", "n", "W", "kernel", "us/call",
@@ -56,44 +53,27 @@ void BenchReport::head(const std::vector<std::string>& notes) {
   out_.text("\n");
 }
 
-void BenchReport::note(const std::string& line) {
-  notes_.push_back(line);
-  if (lines_) out_.print("note: {}\n", line);
-}
-
 void BenchReport::row(const BenchTime& time) {
   const Case& c = time.problem;
-  const std::string_view format = format_info(c.format).name;
   if (lines_) {
-    out_.print("{:<8} {:>13} {:>3} {:<4} {:<8} {:>10.1f} {:>4.0f} % ", format, fmt::format("{}x{}", c.cols, c.rows),
-               c.tokens, time.hot ? "hot" : "cold", time.kernel, time.median_us, 100 * time.spread);
+    out_.print("{:<8} {:>13} {:>3} {:<4} {:<8} {:>10.1f} {:>4.0f} % ", format_info(c.format).name,
+               fmt::format("{}x{}", c.cols, c.rows), c.tokens, time.hot ? "hot" : "cold", time.kernel, time.median_us,
+               100 * time.spread);
     if (!time.peer) out_.print("{:>7.2f} ", time.gbps);
     out_.print("{:>5.1f} % {:>6.2f} {:>9.1f}", 100 * time.fraction, time.over_first, time.image_us);
-    if (time.peer && time.peer->missing.empty()) {
-      out_.print(" {:>9.1f} {:>6.2f}", time.peer->median_us, time.peer->over_ours);
-    } else if (time.peer) {
-      out_.print(" {:>9} {:>6}\n  no figure of the peer's: {}", "-", "-", time.peer->missing);
-    }
-    out_.text("\n");
-    if (verbose_) out_.print("  {}\n", to_string(c));
-    if (verbose_ && time.peer && !time.peer->how.empty()) out_.print("  peer: {}\n", time.peer->how);
+    end_row(time, 9, 1);
   }
   warn_above_ceiling(time, "", time.fraction);
   if (time.peer) warn_above_ceiling(time, "the peer at ", time.peer->fraction);
-  if (time.differing != 0 && lines_) {
-    out_.print("WRONG: {} of {} outputs differ from the scalar kernel's: {}\n", time.differing, time.compared,
-               to_string(c));
-  }
+  add_case(time);
 }
 
 void BenchReport::warn_above_ceiling(const BenchTime& time, std::string_view whose, double fraction) {
   if (fraction <= 1) return;
   const Case& c = time.problem;
-  const std::string warning = fmt::format(
-      "{} {}x{}, {} tokens, {}: {}{:.1f} % of the ceiling: one of the two was disturbed", format_info(c.format).name,
-      c.cols, c.rows, c.tokens, time.hot ? "hot" : "cold", whose, 100 * fraction);
-  if (lines_) out_.print("warning: {}\n", warning);
-  warnings_.push_back(warning);
+  warn(fmt::format("{} {}x{}, {} tokens, {}: {}{:.1f} % of the ceiling: one of the two was disturbed",
+                   format_info(c.format).name, c.cols, c.rows, c.tokens, time.hot ? "hot" : "cold", whose,
+                   100 * fraction));
 }
 
 void BenchReport::add(const BenchGroupTimes& group) {
@@ -122,14 +102,7 @@ void BenchReport::summary() {
   out_.print("\nceiling: {:.2f} GB/s (median of {} rounds, {:.2f} to {:.2f}; fastest loop at last: {})\n", ceiling(),
              ceilings_.size(), least, most, best_loop_);
   if (huge_pages_ >= 0) out_.print("huge pages: {:.0f} % of the copies\n", 100 * huge_pages_);
-  std::uint64_t compared = 0;
-  std::uint64_t differing = 0;
-  for (const BenchTime& time : times_) {
-    compared += time.compared;
-    differing += time.differing;
-  }
-  out_.print("bits: {} outputs compared with the scalar kernel's after timing, {} differ\n", grouped(compared),
-             grouped(differing));
+  print_bits();
   out_.text(
       "ceiling %: median of each round's own ratio; to n_1: the time against the first window's;\n"
       "image us: making the activation on one thread, not part of us/call\n");
@@ -137,83 +110,40 @@ void BenchReport::summary() {
   out_.text(
       "peer us: the peer's call, timed after ours in every round, with whatever it does to x; x peer: median of the\n"
       "rounds' peer us / us/call, so that above 1 ours is the faster\n");
-  if (const std::size_t without = without_peer(); without != 0) {
-    out_.print("no figure of the peer's in {} of {} cases\n", without, times_.size());
-  }
+  print_without_peer();
 }
 
-std::size_t BenchReport::without_peer() const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(times_, [](const BenchTime& time) { return time.peer && !time.peer->missing.empty(); }));
+std::vector<ShapeTime> BenchReport::shape_times() const {
+  std::vector<ShapeTime> list;
+  for (const BenchTime& time : times_) {
+    if (!time.hot) list.push_back({time.problem, time.median_us});
+  }
+  return list;
 }
 
 Json BenchReport::json() const {
   Json cases = Json::array();
   for (const BenchTime& time : times_) {
-    const Case& c = time.problem;
-    cases.push_back({{"format", format_info(c.format).name},
-                     {"rows", c.rows},
-                     {"cols", c.cols},
-                     {"tokens", c.tokens},
-                     {"device", "cpu"},
-                     {"kernel", c.kernel},
-                     {"layout", layout_name(c.layout)},
-                     {"activation", planes_name(c.planes)},
-                     {"cold", !time.hot},
-                     {"problem", to_string(c)},
-                     {"median_us", time.median_us},
-                     {"spread", time.spread},
-                     {"bytes", time.bytes},
-                     {"gbps", time.gbps},
-                     {"fraction", time.fraction},
-                     {"ceiling_gbps", time.ceiling_gbps},
-                     {"over_first_window", time.over_first},
-                     {"image_us", time.image_us},
-                     {"outputs_compared", time.compared},
-                     {"outputs_differing", time.differing}});
-    if (!time.peer) continue;
-    Json& added = cases.back();
-    if (!time.peer->missing.empty()) {
-      added["peer_missing"] = time.peer->missing;
-      continue;
-    }
-    added["peer_us"] = time.peer->median_us;
-    added["peer_spread"] = time.peer->spread;
-    added["peer_fraction"] = time.peer->fraction;
-    added["peer_over_ours"] = time.peer->over_ours;
-    added["peer_how"] = time.peer->how;
+    Json added = case_json(time, "cpu");
+    added["cold"] = !time.hot;
+    added["median_us"] = time.median_us;
+    added["spread"] = time.spread;
+    added["gbps"] = time.gbps;
+    added["fraction"] = time.fraction;
+    added["ceiling_gbps"] = time.ceiling_gbps;
+    added["over_first_window"] = time.over_first;
+    end_case_json(added, time);
+    if (time.peer && time.peer->missing.empty()) added["peer_fraction"] = time.peer->fraction;
+    cases.push_back(std::move(added));
   }
   Json machine = to_json(machine_);
   machine["threads"] = threads_;
   machine["huge_pages"] = huge_pages_ < 0 ? Json(nullptr) : Json(huge_pages_);
-  Json document;
-  document["library_version"] = lw_version();
-  document["arithmetic_version"] = lw_arithmetic_version();
-  document["machine"] = std::move(machine);
-  document["ceiling_gbps"] = ceilings_.empty() ? Json(nullptr) : Json(ceiling());
+  Json document =
+      begin_document(std::move(machine), ceilings_.empty() ? std::nullopt : std::optional<double>(ceiling()));
   document["ceiling_loop"] = best_loop_;
-  if (machine_.peer) {
-    document["peer"] = {
-        {"name", machine_.peer->name}, {"version", machine_.peer->version}, {"about", machine_.peer->about}};
-  }
-  document["cases"] = std::move(cases);
-  document["notes"] = notes_;
-  document["warnings"] = warnings_;
+  end_document(document, std::move(cases));
   return document;
-}
-
-Exit BenchReport::exit(bool strict) const {
-  for (const BenchTime& time : times_) {
-    if (time.differing == 0) continue;
-    return Fault{make_error(LW_ERROR_INTERNAL, fmt::format("{} of {} outputs differ from the scalar kernel's: {}",
-                                                           time.differing, time.compared, to_string(time.problem))),
-                 exit_wrong};
-  }
-  if (const std::size_t without = without_peer(); strict && without != 0) {
-    return not_here(make_error(LW_ERROR_UNSUPPORTED, fmt::format("no figure of the peer's in {} of {} cases (--strict)",
-                                                                 without, times_.size())));
-  }
-  return exit_ok;
 }
 
 }  // namespace lanewise::program

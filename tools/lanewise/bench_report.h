@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench_run.h"
+#include "bench_log.h"
 #include "json.h"
 #include "output.h"
 
@@ -30,39 +30,26 @@ BenchMachine describe_machine(unsigned threads, bool spin);
 void print_machine(Output& out, const BenchMachine& machine);
 Json to_json(const BenchMachine& machine);
 
-class BenchReport {
+class BenchReport : public BenchLog {
  public:
   /// `lines`: print them.
   BenchReport(Output& out, const BenchMachine& machine, bool lines, bool verbose)
-      : out_(out), machine_(machine), lines_(lines), verbose_(verbose) {}
+      : BenchLog(out, machine.peer, lines, verbose), machine_(machine) {}
 
-  /// What is known before the first case.
-  void head(const std::vector<std::string>& notes);
-  void note(const std::string& line);
+  void head(const std::vector<std::string>& notes) override;
   void add(const BenchGroupTimes& group);
-  /// Everything, after the last group.
-  void summary();
-
-  [[nodiscard]] const std::vector<BenchTime>& times() const { return times_; }
-  [[nodiscard]] Json json() const;
-  /// exit_ok, or exit_wrong with the first problem whose bits differ; where `strict`, exit_unsupported if a figure of
-  /// the peer's is missing.
-  [[nodiscard]] Exit exit(bool strict) const;
+  void summary() override;
+  [[nodiscard]] Json json() const override;
+  [[nodiscard]] std::vector<ShapeTime> shape_times() const override;
 
  private:
   void row(const BenchTime& time);
   void warn_above_ceiling(const BenchTime& time, std::string_view whose, double fraction);
   [[nodiscard]] double ceiling() const;
-  [[nodiscard]] std::size_t without_peer() const;
 
-  Output& out_;
   const BenchMachine& machine_;
-  bool lines_;
-  bool verbose_;
   std::vector<BenchTime> times_;
   std::vector<double> ceilings_;  // cold rounds
-  std::vector<std::string> warnings_;
-  std::vector<std::string> notes_;
   std::string best_loop_;
   double huge_pages_ = -1;
   unsigned threads_ = 0;

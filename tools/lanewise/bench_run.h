@@ -36,22 +36,26 @@ struct PeerTime {
   double over_ours = 0;  ///< its time / ours: the median of the rounds' own ratios
 };
 
-/// What a window took.
-struct BenchTime {
-  Case problem;        ///< with the kernel that ran
-  std::string kernel;  ///< the last part of its name
+/// Of a timed window what has no part in how a device is timed.
+struct TimedCase {
+  Case problem;             ///< with the kernel that ran
+  std::string kernel;       ///< the last part of its name
+  std::uint64_t bytes = 0;  ///< of W in GGUF's blocks: what has to be read at least once
+  double image_us = 0;      ///< making the image of x, alone; in no other figure
+  std::optional<PeerTime> peer;
+  std::uint64_t compared = 0;  ///< outputs compared with the scalar kernel's after timing
+  std::uint64_t differing = 0;
+};
+
+/// What a window took on the CPU; its image is made on one thread.
+struct BenchTime : TimedCase {
   bool hot = false;
-  std::uint64_t bytes = 0;  ///< of W: what has to be read at least once
   double median_us = 0;     ///< of a call
   double spread = 0;        ///< (slowest round - fastest) / median
   double gbps = 0;          ///< bytes / median
   double fraction = 0;      ///< of the ceiling: the median of the rounds' own ratios
   double ceiling_gbps = 0;  ///< median over the rounds
   double over_first = 0;    ///< median_us / that of the group's first window
-  double image_us = 0;      ///< making the activation, on one thread; not part of median_us
-  std::optional<PeerTime> peer;
-  std::uint64_t compared = 0;  ///< outputs compared with the scalar kernel's after timing
-  std::uint64_t differing = 0;
 };
 
 struct BenchGroupTimes {

@@ -5,16 +5,10 @@
 #include <optional>
 
 #include "backends/cpu/cpu.h"
-#include "bench_options.h"
+#include "bench_command.h"
 #include "bench_pack.h"
-#include "bench_plan.h"
 #include "bench_report.h"
-#include "command.h"
-#include "device.h"
-#include "json.h"
-#include "kernels/kernel.h"
 #include "model.h"
-#include "options.h"
 #include "selection.h"
 
 namespace lanewise::program {
@@ -26,119 +20,34 @@ constexpr std::uint64_t caches_walked = 4;
 constexpr unsigned usual_rounds = 7;
 unsigned rounds_of(const BenchOptions& options) { return options.rounds != 0 ? options.rounds : usual_rounds; }
 
-class Bench {
+class OnCpu final : public BenchCommand {
  public:
-  Bench(Context& context, const BenchOptions& options, const BenchMachine& machine)
-      : context_(context),
-        options_(options),
+  OnCpu(Context& context, const BenchOptions& options, const BenchMachine& machine)
+      : BenchCommand(context, options, "cpu", cpu_capabilities()),
         machine_(machine),
-        report_(context.out, machine_, !context.quiet && options.json != "-", options.verbose),
-        progress_(context.quiet) {}
-
-  Exit run() {
-    if (Outcome planned = plan(); !planned) {
-      if (kernel_missing_) return not_here(std::move(planned).error());
-      return std::move(planned).error();
-    }
-    LW_TRY(check_json(options_.json));
-    LW_TRY(meet_peer());
-    LW_TRY(choose_memory());
-    LW_ASSIGN(memory, WalkedMemory::create(machine_.walked));
-    report_.head(notes_);
-    std::uint64_t done = 0;
-    for (BenchGroup& group : groups_) {
-      progress_.show(done++, groups_.size(), fmt::format("{}", format_info(group.problem.format).name));
-      for (const bool hot : {false, true}) {
-        if (hot && !options_.hot) continue;
-        group.hot = hot;
-        LW_ASSIGN(times, time_group(group, memory));
-        if (stop_asked) return interrupted();
-        progress_.clear();
-        if (hot && machine_.last_cache != 0 && copy_stride(group.problem) > machine_.last_cache) {
-          report_.note(
-              fmt::format("hot: {} are more than the last cache holds", human_bytes(copy_stride(group.problem))));
-        }
-        report_.add(times);
-      }
-      if (context_.out.failed()) break;
-    }
-    return finish();
-  }
+        report_(context.out, machine_, says_text(), options.verbose) {}
 
  private:
-  // Who it is, and that it is there, before anything is timed. Each group starts its own.
-  Outcome meet_peer() {
-    if (options_.peer.empty()) return Done{};
-    peer_ = peer_options(options_);
-    LW_ASSIGN(peer, Peer::start(*peer_));
-    machine_.peer = peer->name();
-    for (BenchGroup& group : groups_) group.peer = peer_;
-    return Done{};
-  }
+  BenchLog& log() override { return report_; }
 
-  Outcome plan() {
-    LW_ASSIGN(planes, parse_planes(options_.activation));
-    base_.planes = planes;
-    base_.fill = Fill::random;
-    base_.kernel = options_.device.kernel;
-    LW_TRY(choose_layout());
-    LW_ASSIGN(plan, plan_bench(options_));
-    notes_.insert(notes_.end(), plan.notes.begin(), plan.notes.end());
-    shapes_ = std::move(plan.shapes);
-    for (const BenchPlan::Matrix& matrix : plan.matrices) LW_TRY(add_group(matrix.format, matrix.shape));
-    return Done{};
-  }
-
-  // rows16 where nothing is asked for and this processor has kernels for it.
-  Outcome choose_layout() {
-    if (!options_.layout.empty()) {
-      LW_ASSIGN(layout, parse_layout(options_.layout));
-      base_.layout = layout;
-      return Done{};
-    }
-    base_.layout = Layout::rows16;
-    const auto runs_in = [&](Layout layout) {
-      return find_kernel({Format::Q8_0, 16, 256, 1, base_.planes, layout}, "cpu", cpu_capabilities(), base_.kernel) !=
-             nullptr;
-    };
-    if (!runs_in(Layout::rows16) && runs_in(Layout::raw)) {
-      base_.layout = Layout::raw;
+  // rows16 where this processor has kernels for it.
+  Layout usual_layout(const FormatInfo& /*info*/) override {
+    if (usual_) return *usual_;
+    usual_ = Layout::rows16;
+    if (kernel_for(Format::Q8_0, Layout::rows16) == nullptr && kernel_for(Format::Q8_0, Layout::raw) != nullptr) {
+      usual_ = Layout::raw;
       notes_.emplace_back("no kernel for layout rows16 can run here: layout raw");
     }
-    return Done{};
+    return *usual_;
   }
 
-  Outcome add_group(Format format, Shape shape) {
-    BenchGroup group;
-    group.problem = base_;
-    group.problem.format = format;
-    group.problem.rows = shape.rows;
-    group.problem.cols = shape.cols;
-    const FormatInfo& info = format_info(format);
-    if (!has_layout(base_.layout, info)) {
-      group.problem.layout = Layout::raw;
-      notes_.push_back(
-          fmt::format("{} is read raw: layout {} holds codes alone", info.name, layout_name(base_.layout)));
-    }
-    group.tokens = options_.tokens;
-    group.rounds = rounds_of(options_);
-    group.threads = machine_.threads;
-    group.spin = machine_.spin;
-    LW_TRY(check_case(group.problem));
-    const Case& c = group.problem;
-    for (const std::uint64_t tokens : group.tokens) {
-      auto found = select({c.format, c.rows, c.cols, tokens, c.planes, c.layout}, "cpu", cpu_capabilities(), c.kernel);
-      if (found) continue;
-      kernel_missing_ = true;
-      return std::move(found).error();
-    }
-    groups_.push_back(std::move(group));
-    return Done{};
-  }
+  Outcome check_kernel(const Plan& /*kernel*/, const Case& /*problem*/) override { return Done{}; }
 
-  Outcome choose_memory() {
+  void met(const PeerName& peer) override { machine_.peer = peer; }
+
+  Outcome choose_memory() override {
     std::uint64_t largest = 0;
-    for (const BenchGroup& group : groups_) largest = std::max(largest, copy_stride(group.problem));
+    for (const Case& problem : problems_) largest = std::max(largest, copy_stride(problem));
     // A peer has copies of its own.
     const std::uint64_t available = available_memory() / (peer_ ? 2 : 1);
     const std::uint64_t wanted = std::max(least_walked, caches_walked * machine_.last_cache);
@@ -163,41 +72,42 @@ class Bench {
                                                      human_bytes(machine_.walked), human_bytes(available),
                                                      peer_ ? " to each, the peer and us" : ""));
     }
+    LW_ASSIGN(memory, WalkedMemory::create(machine_.walked));
+    memory_.emplace(std::move(memory));
     return Done{};
   }
 
-  Exit finish() {
-    report_.summary();
-    const std::vector<Projection> projections = project(shapes_, report_.times());
-    const bool text = !context_.quiet && options_.json != "-";
-    if (text && !shapes_.empty()) print_projections(context_.out, projections);
-    if (!options_.json.empty()) {
-      Json document = report_.json();
-      if (!shapes_.empty()) document["model"] = model_json(options_.model, shapes_, projections);
-      Exit written = write_json(context_, options_.json, document);
-      if (written.fault() != nullptr) return written;
+  Outcome time(const Case& problem) override {
+    BenchGroup group;
+    group.problem = problem;
+    group.tokens = options_.tokens;
+    group.rounds = rounds_of(options_);
+    group.threads = machine_.threads;
+    group.spin = machine_.spin;
+    group.peer = peer_;
+    for (const bool hot : {false, true}) {
+      if (hot && !options_.hot) continue;
+      group.hot = hot;
+      LW_ASSIGN(times, time_group(group, *memory_));
+      if (stop_asked) return Done{};
+      progress_.clear();
+      if (hot && machine_.last_cache != 0 && copy_stride(problem) > machine_.last_cache) {
+        report_.note(fmt::format("hot: {} are more than the last cache holds", human_bytes(copy_stride(problem))));
+      }
+      report_.add(times);
     }
-    return report_.exit(options_.strict);
+    return Done{};
   }
 
-  Context& context_;
-  const BenchOptions& options_;
   BenchMachine machine_;
   BenchReport report_;
-  Progress progress_;
-  Case base_;
-  std::vector<ModelShape> shapes_;
-  std::vector<BenchGroup> groups_;
-  std::vector<std::string> notes_;
-  std::optional<PeerOptions> peer_;
-  bool kernel_missing_ = false;  // what plan()'s error is about
+  std::optional<WalkedMemory> memory_;
+  std::optional<Layout> usual_;
 };
 
 Exit pack(Context& context, const BenchOptions& options, BenchMachine machine) {
-  for (const CLI::Option* option : options.not_with_pack) {
-    if (option->count() != 0) {
-      return bad_usage(fmt::format("--pack packs every matrix of its model: leave {} out", option->get_name()));
-    }
+  if (const std::string name = first_given(options.not_with_pack); !name.empty()) {
+    return bad_usage(fmt::format("--pack packs every matrix of its model: leave {} out", name));
   }
   LW_ASSIGN(layout, parse_layout(options.layout.empty() ? "rows16" : options.layout));
   LW_ASSIGN(model, open_model(options.pack));
@@ -229,52 +139,58 @@ Exit bench(Context& context, const BenchOptions& options) {
   if (auto fault = check_device(options.device, Computes::on_the_cpu)) return *fault;
   const BenchMachine machine = describe_machine(thread_count(options.device), !options.sleep);
   if (!options.pack.empty()) return pack(context, options, machine);
-  return Bench(context, options, machine).run();
+  return OnCpu(context, options, machine).run();
 }
 
-Job setup_bench(CLI::App& app) {
+Job setup_bench(Arguments& arguments) {
   auto options = std::make_shared<BenchOptions>();
-  auto* format =
-      declare_list(app, "--format", &options->formats, "Formats, or all (default: q8_0,q6_K,q4_K,q4_0,iq2_xxs)")
-          ->type_name("F,...");
-  auto* shape = declare_list(app, "--shape", &options->shapes, "Shapes (default: 4096x14336)")->type_name("KxROWS,...");
-  auto* tokens = declare_tokens(app, &options->tokens);
-  app.add_option("--layout", options->layout,
-                 "Where the bits of W lie (default: rows16, on a CUDA device frag; float formats raw)")
-      ->type_name("L");
-  auto* planes = declare_planes(app, &options->activation);
-  options->device.declare_device(app);
-  options->device.declare_threads(app);
-  auto* kernel = options->device.declare_kernel(app);
-  auto* sleep =
-      app.add_flag("--sleep", options->sleep, "Threads that sleep between calls (the library's) instead of spinning");
-  auto* hot = app.add_flag("--hot", options->hot, "Beside the cold figures, those of one copy of W read over and over");
-  declare_number(app, "--rounds", &options->rounds, 1, 1000,
-                 "Interleaved rounds that medians are over, up to 1000 (default: 7; on a GPU 5 replays)");
-  auto* bytes = declare_number(app, "--bytes", &options->bytes, 1, std::uint64_t{1} << 40U,
-                               "Bytes of copies of W (default: four last caches, at least 1 GiB; on a GPU 4 GiB)");
-  auto* model = app.add_option("--model", options->model, "Shapes of this file's weights; ends with a projection")
-                    ->type_name("FILE");
-  auto* pack =
-      app.add_option("--pack", options->pack, "Time putting this file's weights into the layout, against memcpy")
-          ->excludes(model)
-          ->type_name("FILE");
-  auto* verbose =
-      app.add_flag("--verbose", options->verbose, "Each case's problem string, for lanewise verify and trace");
-  auto* peer =
-      app.add_option("--peer", options->peer, "Time this program beside us (bench/peers/README.md)")->type_name("FILE");
-  app.add_option("--peer-word", options->peer_words, "A word of the peer's command line, once for each")
-      ->needs(peer)
-      ->type_name("W");
-  app.add_option("--peer-patience", options->peer_patience,
-                 "Seconds that an answer of the peer's may take (default: 60)")
-      ->needs(peer)
-      ->check(CLI::Range(0.01, 3600.0))
-      ->type_name("S");
-  app.add_flag("--strict", options->strict, "A case without a figure of the peer's is an error")->needs(peer);
+  const Argument format =
+      arguments.list("--format", &options->formats, "Formats, or all (default: q8_0,q6_K,q4_K,q4_0,iq2_xxs)")
+          .type_name("F,...");
+  const Argument shape =
+      arguments.list("--shape", &options->shapes, "Shapes (default: 4096x14336)").type_name("KxROWS,...");
+  const Argument tokens = arguments.tokens(&options->tokens);
+  arguments
+      .option("--layout", &options->layout,
+              "Where the bits of W lie (default: rows16, on a CUDA device frag; float formats raw)")
+      .type_name("L");
+  const Argument planes = declare_planes(arguments, &options->activation);
+  options->device.declare_device(arguments);
+  options->device.declare_threads(arguments);
+  const Argument kernel = options->device.declare_kernel(arguments);
+  const Argument sleep = arguments.flag("--sleep", &options->sleep,
+                                        "Threads that sleep between calls (the library's) instead of spinning");
+  const Argument hot =
+      arguments.flag("--hot", &options->hot, "Beside the cold figures, those of one copy of W read over and over");
+  arguments.number("--rounds", &options->rounds, 1, 1000,
+                   "Interleaved rounds that medians are over, up to 1000 (default: 7; on a GPU 5 replays)");
+  const Argument bytes =
+      arguments.number("--bytes", &options->bytes, 1, std::uint64_t{1} << 40U,
+                       "Bytes of copies of W (default: four last caches, at least 1 GiB; on a GPU 4 GiB)");
+  const Argument model =
+      arguments.option("--model", &options->model, "Shapes of this file's weights; ends with a projection")
+          .type_name("FILE");
+  const Argument pack =
+      arguments.option("--pack", &options->pack, "Time putting this file's weights into the layout, against memcpy")
+          .excludes(model)
+          .type_name("FILE");
+  const Argument verbose =
+      arguments.flag("--verbose", &options->verbose, "Each case's problem string, for lanewise verify and trace");
+  const Argument peer =
+      arguments.option("--peer", &options->peer, "Time this program beside us (bench/peers/README.md)")
+          .type_name("FILE");
+  arguments.option("--peer-word", &options->peer_words, "A word of the peer's command line, once for each")
+      .needs(peer)
+      .type_name("W");
+  arguments
+      .option("--peer-patience", &options->peer_patience, "Seconds that an answer of the peer's may take (default: 60)")
+      .needs(peer)
+      .within(0.01, 3600.0)
+      .type_name("S");
+  arguments.flag("--strict", &options->strict, "A case without a figure of the peer's is an error").needs(peer);
   options->not_on_gpu = {sleep, hot, pack};
   options->not_with_pack = {model, shape, format, tokens, planes, kernel, hot, bytes, verbose, peer};
-  declare_json(app, &options->json);
+  declare_json(arguments, &options->json);
   return [options](Context& context) { return bench(context, *options); };
 }
 

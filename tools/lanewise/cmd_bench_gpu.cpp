@@ -4,12 +4,11 @@
 #include <memory>
 #include <optional>
 
+#include <fmt/format.h>
+
+#include "bench_command.h"
 #include "bench_gpu_report.h"
-#include "bench_options.h"
-#include "bench_plan.h"
-#include "json.h"
-#include "kernels/kernel.h"
-#include "selection.h"
+#include "gguf/escape.h"
 
 namespace lanewise::program {
 namespace {
@@ -17,103 +16,36 @@ namespace {
 constexpr std::uint64_t usually_walked = std::uint64_t{4} << 30;
 constexpr unsigned usual_replays = 5;
 
-class Run {
+class OnGpu final : public BenchCommand {
  public:
-  Run(Context& context, const BenchOptions& options, std::shared_ptr<gpu::Device> device, gpu::Timer& timer)
-      : context_(context),
-        options_(options),
+  OnGpu(Context& context, const BenchOptions& options, std::shared_ptr<gpu::Device> device, gpu::Timer& timer)
+      : BenchCommand(context, options, device->info().backend, device->capabilities()),
         device_(std::move(device)),
         timer_(timer),
-        report_(context.out, machine_, !context.quiet && options.json != "-", options.verbose),
-        progress_(context.quiet) {}
-
-  Exit run() {
-    if (Outcome planned = plan(); !planned) {
-      if (kernel_missing_) return not_here(std::move(planned).error());
-      return std::move(planned).error();
-    }
-    LW_TRY(check_json(options_.json));
-    LW_TRY(choose_memory());
-    GpuBenchOptions wanted;
-    wanted.walked = machine_.walked;
-    wanted.replays = machine_.replays;
-    wanted.threads = thread_count(options_.device);
-    if (!options_.peer.empty()) {
-      wanted.peer = peer_options(options_);
-      LW_ASSIGN(peer, Peer::start(*wanted.peer));  // who it is, and that it is there, before anything is timed
-      machine_.peer = peer->name();
-    }
-    GpuBench bench(device_, timer_, wanted);
-    report_.head(plan_.notes);
-    std::uint64_t done = 0;
-    for (const Case& problem : problems_) {
-      progress_.show(done++, problems_.size(), format_info(problem.format).name);
-      LW_ASSIGN(times, bench.time(problem, options_.tokens));
-      if (stop_asked) return interrupted();
-      progress_.clear();
-      report_.add(times);
-      for (; warned_ < bench.warm().size(); ++warned_) report_.warn(bench.warm()[warned_]);
-      if (context_.out.failed()) break;
-    }
-    return finish(bench.ceiling_gbps());
-  }
+        report_(context.out, machine_, says_text(), options.verbose) {}
 
  private:
-  Outcome plan() {
-    LW_ASSIGN(planes, parse_planes(options_.activation));
-    base_.planes = planes;
-    base_.fill = Fill::random;
-    base_.kernel = options_.device.kernel;
-    if (!options_.layout.empty()) {
-      LW_ASSIGN(layout, parse_layout(options_.layout));
-      asked_ = layout;
-    }
-    LW_ASSIGN(found, plan_bench(options_));
-    plan_ = std::move(found);
-    for (const BenchPlan::Matrix& matrix : plan_.matrices) LW_TRY(add(matrix));
-    return Done{};
+  BenchLog& log() override { return report_; }
+
+  // The device's own where it has that for the format, and a kernel for it.
+  Layout usual_layout(const FormatInfo& info) override {
+    const Layout own = device_->preferred_layout();
+    if (!has_layout(own, info)) return Layout::raw;
+    const KernelDesc* const kernel = kernel_for(info.format, own);
+    return kernel != nullptr && can_run(*kernel, info.format, own) ? own : Layout::raw;
   }
 
-  // The device's own where nothing is asked for and this device has the layout and a kernel for it.
-  Layout choose_layout(const FormatInfo& info) {
-    const Layout wanted = asked_.value_or(device_->preferred_layout());
-    if (!has_layout(wanted, info)) {
-      if (asked_) {
-        plan_.notes.push_back(
-            fmt::format("{} is read raw: layout {} holds codes alone", info.name, layout_name(wanted)));
-      }
-      return Layout::raw;
-    }
-    if (asked_) return wanted;
-    const KernelDesc* const kernel = find_kernel({info.format, 1, 256, 1, base_.planes, wanted},
-                                                 device_->info().backend, device_->capabilities(), base_.kernel);
-    const bool there = kernel != nullptr && is_built(*kernel, info.format) && device_->has_layout(wanted, info.format);
-    return there ? wanted : Layout::raw;
+  Outcome check_kernel(const Plan& kernel, const Case& problem) override {
+    if (can_run(*kernel.kernel, problem.format, problem.layout)) return Done{};
+    return make_error(LW_ERROR_UNSUPPORTED, fmt::format("this build has no unit of kernel '{}'", kernel.name));
+  }
+  [[nodiscard]] bool can_run(const KernelDesc& kernel, Format format, Layout layout) const {
+    return is_built(kernel, format) && device_->has_layout(layout, format);
   }
 
-  Outcome add(const BenchPlan::Matrix& matrix) {
-    Case problem = base_;
-    problem.format = matrix.format;
-    problem.rows = matrix.shape.rows;
-    problem.cols = matrix.shape.cols;
-    const FormatInfo& info = format_info(problem.format);
-    problem.layout = choose_layout(info);
-    LW_TRY(check_case(problem));
-    for (const std::uint64_t tokens : options_.tokens) {
-      auto found = select({problem.format, problem.rows, problem.cols, tokens, problem.planes, problem.layout},
-                          device_->info().backend, device_->capabilities(), problem.kernel);
-      kernel_missing_ = true;
-      if (!found) return std::move(found).error();
-      if (!is_built(*found->kernel, problem.format) || !device_->has_layout(problem.layout, problem.format)) {
-        return make_error(LW_ERROR_UNSUPPORTED, fmt::format("this build has no unit of kernel '{}'", found->name));
-      }
-      kernel_missing_ = false;
-    }
-    problems_.push_back(std::move(problem));
-    return Done{};
-  }
+  void met(const PeerName& peer) override { machine_.peer = peer; }
 
-  Outcome choose_memory() {
+  Outcome choose_memory() override {
     machine_.device = device_->info().id();
     machine_.info = device_->info();
     machine_.cache_bytes = timer_.cache_bytes();
@@ -123,60 +55,46 @@ class Run {
     const std::uint64_t room = machine_.info.memory_bytes / 2;
     if (options_.bytes == 0 && machine_.walked > room) {
       machine_.walked = room;
-      plan_.notes.push_back(fmt::format("copies of W in half of the device's memory, {}", human_bytes(room)));
+      notes_.push_back(fmt::format("copies of W in half of the device's memory, {}", human_bytes(room)));
     }
+    GpuBenchOptions wanted;
+    wanted.walked = machine_.walked;
+    wanted.replays = machine_.replays;
+    wanted.threads = thread_count(options_.device);
+    wanted.peer = peer_;
+    bench_.emplace(device_, timer_, wanted);
     return Done{};
   }
 
-  Exit finish(double ceiling_gbps) {
-    report_.summary(ceiling_gbps);
-    std::vector<BenchTime> times;
-    for (const GpuTime& time : report_.times()) {
-      BenchTime each;
-      each.problem = time.problem;
-      each.median_us = time.plain.us;
-      times.push_back(std::move(each));
-    }
-    const std::vector<Projection> projections = project(plan_.shapes, times);
-    const bool text = !context_.quiet && options_.json != "-";
-    if (text && !plan_.shapes.empty()) print_projections(context_.out, projections);
-    if (!options_.json.empty()) {
-      Json document = report_.json(ceiling_gbps);
-      if (!plan_.shapes.empty()) document["model"] = model_json(options_.model, plan_.shapes, projections);
-      Exit written = write_json(context_, options_.json, document);
-      if (written.fault() != nullptr) return written;
-    }
-    return report_.exit(options_.strict);
+  Outcome time(const Case& problem) override {
+    LW_ASSIGN(times, bench_->time(problem, options_.tokens));
+    if (stop_asked) return Done{};
+    progress_.clear();
+    report_.add(times);
+    for (; warned_ < bench_->warm().size(); ++warned_) report_.warn(bench_->warm()[warned_]);
+    machine_.ceiling_gbps = bench_->ceiling_gbps();
+    return Done{};
   }
 
-  Context& context_;
-  const BenchOptions& options_;
   std::shared_ptr<gpu::Device> device_;
   gpu::Timer& timer_;
   GpuBenchMachine machine_;
   GpuBenchReport report_;
-  Progress progress_;
-  Case base_;
-  BenchPlan plan_;
-  std::optional<Layout> asked_;
-  std::vector<Case> problems_;
+  std::optional<GpuBench> bench_;
   std::size_t warned_ = 0;
-  bool kernel_missing_ = false;  // what plan()'s error is about
 };
 
 }  // namespace
 
 Exit bench_on_gpu(Context& context, const BenchOptions& options) {
-  for (const CLI::Option* option : options.not_on_gpu) {
-    if (option->count() != 0) {
-      return bad_usage(fmt::format("{} is of the CPU: leave it out beside --device {}", option->get_name(),
-                                   gguf::escape_for_terminal(options.device.device, 40)));
-    }
+  if (const std::string name = first_given(options.not_on_gpu); !name.empty()) {
+    return bad_usage(fmt::format("{} is of the CPU: leave it out beside --device {}", name,
+                                 gguf::escape_for_terminal(options.device.device, 40)));
   }
   if (auto fault = check_device(options.device)) return *fault;
   LW_ASSIGN(device, open_gpu(options.device.device));
   LW_ASSIGN(timer, make_gpu_timer(device));
-  return Run(context, options, device, *timer).run();
+  return OnGpu(context, options, device, *timer).run();
 }
 
 }  // namespace lanewise::program

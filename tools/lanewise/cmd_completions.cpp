@@ -3,11 +3,13 @@
 #include <memory>
 
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include "command.h"
 #include "device.h"
 #include "harness/fill.h"
 #include "layout/layout.h"
+#include "options.h"
 
 namespace lanewise::program {
 namespace {
@@ -256,12 +258,12 @@ Exit completions(Context& context, const CompletionsOptions& options) {
   return exit_ok;
 }
 
-Job setup_completions(CLI::App& app) {
+Job setup_completions(Arguments& arguments) {
   auto options = std::make_shared<CompletionsOptions>();
-  app.add_option("shell", options->shell, "bash, zsh or fish")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}))
-      ->type_name("SHELL");
+  arguments.option("shell", &options->shell, "bash, zsh or fish")
+      .required()
+      .one_of({"bash", "zsh", "fish"})
+      .type_name("SHELL");
   return [options](Context& context) { return completions(context, *options); };
 }
 

@@ -9,6 +9,7 @@
 #include "device.h"
 #include "model.h"
 #include "npy.h"
+#include "options.h"
 #include "site.h"
 
 namespace lanewise::program {
@@ -88,16 +89,14 @@ Exit dequant(Context& context, const DequantOptions& options) {
   return exit_ok;
 }
 
-Job setup_dequant(CLI::App& app) {
+Job setup_dequant(Arguments& arguments) {
   auto options = std::make_shared<DequantOptions>();
-  app.add_option("model", options->model, "A GGUF file; any shard of a split one")->required()->type_name("MODEL");
-  app.add_option("tensor", options->tensor, "A tensor's name; NAME[i] for matrix i of several")
-      ->required()
-      ->type_name("TENSOR");
-  app.add_option("-o,--output", options->output, "The .npy file to write, fp32, shape [rows, K]; '-' is stdout")
-      ->required()
-      ->type_name("FILE");
-  options->device.declare_device(app);
+  arguments.model(&options->model);
+  arguments.tensor(&options->tensor);
+  arguments.option("-o,--output", &options->output, "The .npy file to write, fp32, shape [rows, K]; '-' is stdout")
+      .required()
+      .type_name("FILE");
+  options->device.declare_device(arguments);
   return [options](Context& context) { return dequant(context, *options); };
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "backends/cpu/cpu.h"
 #include "backends/cuda/cuda.h"
@@ -97,9 +96,9 @@ Exit devices(Context& context, const DevicesOptions& options) {
   return exit_ok;
 }
 
-Job setup_devices(CLI::App& app) {
+Job setup_devices(Arguments& arguments) {
   auto options = std::make_shared<DevicesOptions>();
-  declare_json(app, &options->json);
+  declare_json(arguments, &options->json);
   return [options](Context& context) { return devices(context, *options); };
 }
 

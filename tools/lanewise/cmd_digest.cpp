@@ -7,6 +7,7 @@
 #include "harness/digest.h"
 #include "json.h"
 #include "model.h"
+#include "options.h"
 #include "site.h"
 
 namespace lanewise::program {
@@ -124,14 +125,14 @@ Exit digest(Context& context, const DigestOptions& options) {
                          {"all", all.whole()}});
 }
 
-Job setup_digest(CLI::App& app) {
+Job setup_digest(Arguments& arguments) {
   auto options = std::make_shared<DigestOptions>();
-  app.add_option("model", options->model, "A GGUF file; any shard of a split one")->required()->type_name("MODEL");
-  options->device.declare_device(app);
-  options->device.declare_threads(app);
-  options->device.declare_kernel(app);
-  declare_planes(app, &options->activation);
-  declare_json(app, &options->json);
+  arguments.model(&options->model);
+  options->device.declare_device(arguments);
+  options->device.declare_threads(arguments);
+  options->device.declare_kernel(arguments);
+  declare_planes(arguments, &options->activation);
+  declare_json(arguments, &options->json);
   return [options](Context& context) { return digest(context, *options); };
 }
 

@@ -11,6 +11,7 @@
 #include "device.h"
 #include "model.h"
 #include "npy.h"
+#include "options.h"
 #include "site.h"
 
 namespace lanewise::program {
@@ -135,22 +136,20 @@ Exit gemv(Context& context, const GemvOptions& options) {
   return exit_ok;
 }
 
-Job setup_gemv(CLI::App& app) {
+Job setup_gemv(Arguments& arguments) {
   auto options = std::make_shared<GemvOptions>();
-  app.add_option("model", options->model, "A GGUF file; any shard of a split one")->required()->type_name("MODEL");
-  app.add_option("tensor", options->tensor, "A tensor's name; NAME[i] for matrix i of several")
-      ->required()
-      ->type_name("TENSOR");
-  app.add_option("-x,--input", options->x, "x: a .npy file of [tokens, K] or [K], fp32 or fp16, C order")
-      ->required()
-      ->type_name("FILE");
-  app.add_option("-o,--output", options->y, "y: the .npy file to write, fp32, [tokens, rows]; '-' is stdout")
-      ->required()
-      ->type_name("FILE");
-  options->device.declare_device(app);
-  options->device.declare_threads(app);
-  declare_planes(app, &options->activation);
-  options->device.declare_kernel(app);
+  arguments.model(&options->model);
+  arguments.tensor(&options->tensor);
+  arguments.option("-x,--input", &options->x, "x: a .npy file of [tokens, K] or [K], fp32 or fp16, C order")
+      .required()
+      .type_name("FILE");
+  arguments.option("-o,--output", &options->y, "y: the .npy file to write, fp32, [tokens, rows]; '-' is stdout")
+      .required()
+      .type_name("FILE");
+  options->device.declare_device(arguments);
+  options->device.declare_threads(arguments);
+  declare_planes(arguments, &options->activation);
+  options->device.declare_kernel(arguments);
   return [options](Context& context) { return gemv(context, *options); };
 }
 

@@ -10,6 +10,7 @@
 #include "command.h"
 #include "json.h"
 #include "model.h"
+#include "options.h"
 
 namespace lanewise::program {
 namespace {
@@ -144,8 +145,9 @@ void print_head(Output& out, const gguf::Model& model, const Census& census, con
   if (!model.is_mapped()) out.text(", read into memory (it can't be mapped)");
   out.text("\n");
   const Json metadata = essentials(model);
-  for (const auto& [key, value] : metadata.items()) {
-    out.print("  {:<34}{}\n", printable(key), value.is_string() ? printable(value.get<std::string>()) : value.dump());
+  for (const auto& [key, value] : metadata.members()) {
+    const std::string* text = value.as_string();
+    out.print("  {:<34}{}\n", printable(key), text != nullptr ? printable(*text) : value.dump());
   }
 }
 
@@ -220,11 +222,11 @@ Exit info(Context& context, const InfoOptions& options) {
   return exit_ok;
 }
 
-Job setup_info(CLI::App& app) {
+Job setup_info(Arguments& arguments) {
   auto options = std::make_shared<InfoOptions>();
-  app.add_option("model", options->model, "A GGUF file; any shard of a split one")->required()->type_name("MODEL");
-  app.add_flag("--tensors", options->tensors, "List every tensor too");
-  declare_json(app, &options->json);
+  arguments.model(&options->model);
+  arguments.flag("--tensors", &options->tensors, "List every tensor too");
+  declare_json(arguments, &options->json);
   return [options](Context& context) { return info(context, *options); };
 }
 

@@ -93,12 +93,12 @@ Exit synth(Context& context, const SynthOptions& options) {
   return exit_ok;
 }
 
-Job setup_synth(CLI::App& app) {
+Job setup_synth(Arguments& arguments) {
   auto options = std::make_shared<SynthOptions>();
-  app.add_option("-o,--output", options->output, "The GGUF file to write; '-' is stdout")
-      ->required()
-      ->type_name("FILE");
-  declare_number(app, "--seed", &options->seed, 0, UINT64_MAX, "The same seed gives the same bytes (default: 1)");
+  arguments.option("-o,--output", &options->output, "The GGUF file to write; '-' is stdout")
+      .required()
+      .type_name("FILE");
+  arguments.number("--seed", &options->seed, 0, UINT64_MAX, "The same seed gives the same bytes (default: 1)");
   return [options](Context& context) { return synth(context, *options); };
 }
 

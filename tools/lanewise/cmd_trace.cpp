@@ -262,17 +262,17 @@ Exit trace(Context& context, const TraceOptions& options) {
   return Fault{make_error(LW_ERROR_INTERNAL, "first difference: " + to_string(difference)), exit_wrong};
 }
 
-Job setup_trace(CLI::App& app) {
+Job setup_trace(Arguments& arguments) {
   auto options = std::make_shared<TraceOptions>();
-  app.add_option("problem", options->problem, "A problem string, as verify prints them")
-      ->required()
-      ->type_name("PROBLEM");
-  app.add_option("--model", options->model, "The file, for a problem with tensor=NAME")->type_name("FILE");
-  declare_number(app, "--row", &options->row, 0, UINT64_MAX, "Row of W, from 0")->required()->type_name("R");
-  declare_number(app, "--token", &options->token, 0, UINT64_MAX, "Token of x, from 0")->required()->type_name("T");
-  options->device.declare_device(app);
-  options->device.declare_kernel(app);
-  declare_json(app, &options->json);
+  arguments.option("problem", &options->problem, "A problem string, as verify prints them")
+      .required()
+      .type_name("PROBLEM");
+  arguments.option("--model", &options->model, "The file, for a problem with tensor=NAME").type_name("FILE");
+  arguments.number("--row", &options->row, 0, UINT64_MAX, "Row of W, from 0").required().type_name("R");
+  arguments.number("--token", &options->token, 0, UINT64_MAX, "Token of x, from 0").required().type_name("T");
+  options->device.declare_device(arguments);
+  options->device.declare_kernel(arguments);
+  declare_json(arguments, &options->json);
   return [options](Context& context) { return trace(context, *options); };
 }
 

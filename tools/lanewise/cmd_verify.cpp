@@ -29,8 +29,8 @@ struct VerifyCommandOptions {
   bool keep_going = false;
   bool strict = false;
   DeviceOptions device;
-  std::vector<const CLI::Option*> said_by_problems;  ///< what a problem string says itself
-  std::vector<const CLI::Option*> of_models;         ///< what has no meaning without one
+  std::vector<Argument> said_by_problems;  ///< what a problem string says itself
+  std::vector<Argument> of_models;         ///< what has no meaning without one
 };
 
 // The options, read.
@@ -51,13 +51,10 @@ constexpr int most_redraws = 3;
 constexpr std::uint64_t redraw_step = 1'000'003;
 
 // An option that would be ignored is refused.
-Outcome refuse(const std::vector<const CLI::Option*>& options, const char* why) {
-  for (const CLI::Option* option : options) {
-    if (option->count() != 0) {
-      return make_error(LW_ERROR_ARGUMENT, fmt::format("{}: leave {} out", why, option->get_name()));
-    }
-  }
-  return Done{};
+Outcome refuse(const std::vector<Argument>& options, const char* why) {
+  const std::string name = first_given(options);
+  if (name.empty()) return Done{};
+  return make_error(LW_ERROR_ARGUMENT, fmt::format("{}: leave {} out", why, name));
 }
 
 Outcome check_what(const VerifyCommandOptions& options, const Plan& plan) {
@@ -321,35 +318,42 @@ std::string fill_names() {
   return names;
 }
 
-Job setup_verify(CLI::App& app) {
+Job setup_verify(Arguments& arguments) {
   auto options = std::make_shared<VerifyCommandOptions>();
-  app.add_option("what", options->what,
-                 "A GGUF file, problem strings, both, or nothing: synthetic tensors of every format")
-      ->type_name("[MODEL] [PROBLEM...]");
-  auto* format = declare_list(app, "--format", &options->formats, "Only these formats: q4_K,q6_K")->type_name("F,...");
-  auto* tensor = app.add_option("--tensor", options->tensor,
-                                "Of a model, only matrices whose name this regular expression matches")
-                     ->type_name("RE");
-  auto* tokens = declare_tokens(app, &options->tokens);
-  auto* planes = declare_list(app, "--activation", &options->activations,
-                              "x8,x16,x24 (default: x16 for a model, all for synthetic tensors)")
-                     ->type_name("A,...");
-  auto* fill = app.add_option("--fill", options->fill,
-                              fmt::format("What x holds for the tensors of a model: {} (default: gauss)", fill_names()))
-                   ->type_name("FILL");
-  auto* seed =
-      declare_number(app, "--seed", &options->seed, 0, UINT64_MAX, "Seed of everything that is synthetic (default: 1)");
-  auto* layout = app.add_option("--layout", options->layout,
-                                "Where the bits of W lie: raw (default), rows16, frag; on a GPU each that it has")
-                     ->type_name("L");
+  arguments
+      .option("what", &options->what,
+              "A GGUF file, problem strings, both, or nothing: synthetic tensors of every format")
+      .type_name("[MODEL] [PROBLEM...]");
+  const Argument format =
+      arguments.list("--format", &options->formats, "Only these formats: q4_K,q6_K").type_name("F,...");
+  const Argument tensor =
+      arguments
+          .option("--tensor", &options->tensor, "Of a model, only matrices whose name this regular expression matches")
+          .type_name("RE");
+  const Argument tokens = arguments.tokens(&options->tokens);
+  const Argument planes = arguments
+                              .list("--activation", &options->activations,
+                                    "x8,x16,x24 (default: x16 for a model, all for synthetic tensors)")
+                              .type_name("A,...");
+  const Argument fill =
+      arguments
+          .option("--fill", &options->fill,
+                  fmt::format("What x holds for the tensors of a model: {} (default: gauss)", fill_names()))
+          .type_name("FILL");
+  const Argument seed =
+      arguments.number("--seed", &options->seed, 0, UINT64_MAX, "Seed of everything that is synthetic (default: 1)");
+  const Argument layout = arguments
+                              .option("--layout", &options->layout,
+                                      "Where the bits of W lie: raw (default), rows16, frag; on a GPU each that it has")
+                              .type_name("L");
   options->said_by_problems = {format, tensor, tokens, planes, fill, seed, layout};
   options->of_models = {tensor, fill};
-  options->device.declare_device(app);
-  options->device.declare_threads(app);
-  options->device.declare_kernel(app);
-  app.add_flag("--keep-going", options->keep_going, "Go on after a wrong bit; the exit code stays 1");
-  app.add_flag("--strict", options->strict, "Of a model too, a mistrusted verdict is a failure");
-  declare_json(app, &options->json);
+  options->device.declare_device(arguments);
+  options->device.declare_threads(arguments);
+  options->device.declare_kernel(arguments);
+  arguments.flag("--keep-going", &options->keep_going, "Go on after a wrong bit; the exit code stays 1");
+  arguments.flag("--strict", &options->strict, "Of a model too, a mistrusted verdict is a failure");
+  declare_json(arguments, &options->json);
   return [options](Context& context) { return verify(context, *options); };
 }
 

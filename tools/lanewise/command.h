@@ -5,12 +5,16 @@
 #include <span>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "exit_codes.h"
 #include "output.h"
 
+namespace CLI {
+class App;
+}
+
 namespace lanewise::program {
+
+class Arguments;
 
 /// What every command is given.
 struct Context {
@@ -25,7 +29,7 @@ struct Command {
   const char* summary;   ///< one line
   const char* examples;  ///< shown under the options
   /// Declares the options and returns the job that reads them; the job is called at most once.
-  Job (*setup)(CLI::App& app);
+  Job (*setup)(Arguments& arguments);
 };
 
 extern const Command bench_command;

@@ -1,6 +1,9 @@
 #include <array>
 
+#include <CLI/CLI.hpp>
+
 #include "command.h"
+#include "options.h"
 
 namespace lanewise::program {
 
@@ -41,7 +44,8 @@ void declare(CLI::App& app, bool* quiet, std::function<void(Job)> on_command) {
   for (const Command* command : commands()) {
     CLI::App* sub = app.add_subcommand(command->name, command->summary);
     sub->footer(std::string("Examples:\n") + command->examples);
-    Job job = command->setup(*sub);
+    Arguments arguments(*sub);
+    Job job = command->setup(arguments);
     for (CLI::Option* option : sub->get_options([](const CLI::Option* each) { return each->get_expected_max() > 0; })) {
       // Without a name: CLI11 would print it after the option's type.
       option->check(

@@ -9,7 +9,6 @@
 
 #include "backends/cpu/cpu.h"
 #include "gguf/escape.h"
-#include "options.h"
 
 namespace lanewise::program {
 std::vector<DeviceEntry> device_entries() {
@@ -26,19 +25,19 @@ std::vector<DeviceEntry> device_entries() {
   return entries;
 }
 
-void DeviceOptions::declare_device(CLI::App& app) {
-  app.add_option("--device", device, "Where to compute; 'lanewise devices' lists what there is (default: cpu)")
-      ->type_name("D");
+void DeviceOptions::declare_device(Arguments& arguments) {
+  arguments.option("--device", &device, "Where to compute; 'lanewise devices' lists what there is (default: cpu)")
+      .type_name("D");
 }
 
-void DeviceOptions::declare_threads(CLI::App& app) {
-  declare_number(app, "--threads", &threads, 0, 1024,
-                 "Threads of the CPU, up to 1024; 0: one a processor (default). No bit depends on it");
+void DeviceOptions::declare_threads(Arguments& arguments) {
+  arguments.number("--threads", &threads, 0, 1024,
+                   "Threads of the CPU, up to 1024; 0: one a processor (default). No bit depends on it");
 }
 
-CLI::Option* DeviceOptions::declare_kernel(CLI::App& app) {
-  return app.add_option("--kernel", kernel, "That kernel or an error, by its full name or the last part of it")
-      ->type_name("K");
+Argument DeviceOptions::declare_kernel(Arguments& arguments) {
+  return arguments.option("--kernel", &kernel, "That kernel or an error, by its full name or the last part of it")
+      .type_name("K");
 }
 
 std::optional<Fault> check_isa() {
@@ -78,10 +77,10 @@ std::uint32_t thread_count(const DeviceOptions& options) {
   return options.threads != 0 ? options.threads : std::max(1u, cpu_count());
 }
 
-CLI::Option* declare_planes(CLI::App& app, std::string* name) {
-  return app.add_option("--activation", *name, "How x is held: x8, x16 (default) or x24 bits an element")
-      ->check(CLI::IsMember({"x8", "x16", "x24"}))
-      ->type_name("A");
+Argument declare_planes(Arguments& arguments, std::string* name) {
+  return arguments.option("--activation", name, "How x is held: x8, x16 (default) or x24 bits an element")
+      .one_of({"x8", "x16", "x24"})
+      .type_name("A");
 }
 
 Error from_c(lw_status status, const lw_error& error) { return {status, error.message, error.offset}; }

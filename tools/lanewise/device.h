@@ -7,11 +7,10 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "exit_codes.h"
 #include "kernels/devices.h"
 #include "kernels/kernel.h"
+#include "options.h"
 
 namespace lanewise::program {
 
@@ -31,9 +30,9 @@ struct DeviceOptions {
   std::string kernel;
   std::uint32_t threads = 0;  ///< 0: one a processor
 
-  void declare_device(CLI::App& app);
-  void declare_threads(CLI::App& app);
-  CLI::Option* declare_kernel(CLI::App& app);
+  void declare_device(Arguments& arguments);
+  void declare_threads(Arguments& arguments);
+  Argument declare_kernel(Arguments& arguments);
 };
 
 /// Nothing where the device and the instruction set asked for (LANEWISE_ISA) are here; a Fault that lists what is,
@@ -45,7 +44,7 @@ std::optional<Fault> check_isa();
 std::uint32_t thread_count(const DeviceOptions& options);
 
 /// Declares --activation; x16 where it isn't given.
-CLI::Option* declare_planes(CLI::App& app, std::string* name);
+Argument declare_planes(Arguments& arguments, std::string* name);
 
 /// The library's handles, freed in the right order by their owners.
 struct DeviceCloser {

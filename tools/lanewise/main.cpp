@@ -5,6 +5,8 @@
 #include <new>
 #include <optional>
 
+#include <CLI/CLI.hpp>
+
 #include "command.h"
 #include "gguf/escape.h"
 

@@ -156,13 +156,13 @@ def write(path, tensors, pairs):
         sys.exit(f"make_zoo.py: writing {path} failed: {error.strerror}")
 
 
-def main():
+def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("output", help="the GGUF file to write")
     parser.add_argument("--model", help="a GGUF file whose weights are used")
     parser.add_argument("--seed", type=int, default=1, help="of the Gaussian weights where no model is given")
     parser.add_argument("--quiet", action="store_true", help="print only the last line")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     if options.model is not None and not os.path.isfile(options.model):
         sys.exit(f"make_zoo.py: there is no file {options.model}")
 
