@@ -242,14 +242,14 @@ Result<std::unique_ptr<Activation>> Activation::create_in(Planes planes, std::ui
   return made;
 }
 
-Outcome Activation::set(const InputView& x) {
-  if (x.cols != cols_) {
+Result<std::uint64_t> stride_of(const InputView& x, std::uint64_t cols, std::uint64_t max_tokens) {
+  if (x.cols != cols) {
     return make_error(LW_ERROR_ARGUMENT,
-                      "x has " + std::to_string(x.cols) + " columns, the activation " + std::to_string(cols_));
+                      "x has " + std::to_string(x.cols) + " columns, the activation " + std::to_string(cols));
   }
-  if (x.tokens > max_tokens_) {
+  if (x.tokens > max_tokens) {
     return make_error(LW_ERROR_ARGUMENT, "x has " + std::to_string(x.tokens) + " tokens, the activation has room for " +
-                                             std::to_string(max_tokens_));
+                                             std::to_string(max_tokens));
   }
   const std::uint64_t stride = x.stride == 0 ? x.cols : x.stride;
   if (stride < x.cols) {
@@ -257,6 +257,11 @@ Outcome Activation::set(const InputView& x) {
                                              std::to_string(x.cols) + " columns");
   }
   if (x.data == nullptr && x.tokens != 0) return make_error(LW_ERROR_ARGUMENT, "x is a null pointer");
+  return stride;
+}
+
+Outcome Activation::set(const InputView& x) {
+  LW_ASSIGN(stride, stride_of(x, cols_, max_tokens_));
 
   const FloatEnvironment environment;
   for (std::atomic<bool>& made : made_) made.store(false, std::memory_order_relaxed);

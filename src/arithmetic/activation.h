@@ -44,8 +44,11 @@ struct InputView {
   Dtype dtype = Dtype::f32;
   std::uint64_t tokens = 0;
   std::uint64_t cols = 0;
-  std::uint64_t stride = 0;
+  std::uint64_t stride = 0;  ///< 0: cols
 };
+/// The stride of x, from token to token in elements; LW_ERROR_ARGUMENT where an activation of so many columns and with
+/// room for so many tokens can't be made of x.
+Result<std::uint64_t> stride_of(const InputView& x, std::uint64_t cols, std::uint64_t max_tokens);
 
 /// W times token `token` of x is vector `vector` of y.
 struct OutputSlot {

@@ -82,20 +82,7 @@ ImageTask Image::task() const {
 }
 
 Outcome Image::set(const InputView& x, bool overlapped, void* stream) {
-  if (x.cols != cols_) {
-    return make_error(LW_ERROR_ARGUMENT,
-                      "x has " + std::to_string(x.cols) + " columns, the activation " + std::to_string(cols_));
-  }
-  if (x.tokens > max_tokens_) {
-    return make_error(LW_ERROR_ARGUMENT, "x has " + std::to_string(x.tokens) + " tokens, the activation has room for " +
-                                             std::to_string(max_tokens_));
-  }
-  const std::uint64_t stride = x.stride == 0 ? x.cols : x.stride;
-  if (stride < x.cols) {
-    return make_error(LW_ERROR_ARGUMENT, "the stride of x is " + std::to_string(stride) + ", less than its " +
-                                             std::to_string(x.cols) + " columns");
-  }
-  if (x.data == nullptr && x.tokens != 0) return make_error(LW_ERROR_ARGUMENT, "x is a null pointer");
+  LW_ASSIGN(stride, stride_of(x, cols_, max_tokens_));
   LW_ASSIGN(capture, device_->capture_of(stream));
   if (x.tokens != 0) {
     ImageTask work = task();
