@@ -50,36 +50,15 @@ set(LANEWISE_CUDA_FLAGS
   -fmad=false -ftz=false -prec-div=true -prec-sqrt=true --expt-relaxed-constexpr
   -Werror=all-warnings -Xcompiler=-Wall,-Wextra,-Wshadow,-fvisibility=hidden,-ffp-contract=off)
 
-# lanewise_cuda_units(family KINDS kinds... [TEMPLATE file]): a unit a format of these kinds (HALF, EXP, FLOAT) from
-# `family`_unit.cu.in of the calling folder, where @name@, @NAME@, @kind@, @min@ and @grid@ are the format's, @row@ all
-# columns. generated/backends/cuda/
-# `family`_units.inc lists them as LW_CUDA_UNIT(name, NAME); it is empty where CUDA isn't built or no such template exists
-# yet. Adds the sources to `out`.
+# lanewise_cuda_units(out family KINDS kinds...): a unit a format of these kinds from `family`_unit.cu.in of the calling
+# folder (see lanewise_format_units). generated/backends/cuda/`family`_units.inc lists them as LW_CUDA_UNIT(name, NAME); it is
+# empty where CUDA isn't built or no such template exists yet. Adds the sources to `out`.
 function(lanewise_cuda_units out family)
-  cmake_parse_arguments(ARG "" "TEMPLATE" "KINDS" ${ARGN})
-  if(NOT ARG_TEMPLATE)
-    set(ARG_TEMPLATE ${family}_unit.cu.in)
-  endif()
-  set(template ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_TEMPLATE})
+  set(template ${CMAKE_CURRENT_SOURCE_DIR}/${family}_unit.cu.in)
   set(listed "// Made by CMake from formats.def.\n")
   set(units ${${out}})
   if(LANEWISE_CUDA_ON AND EXISTS ${template})
-    foreach(row IN LISTS LANEWISE_FORMATS)
-      string(REPLACE "|" ";" fields "${row}")
-      list(GET fields 0 name)
-      list(GET fields 1 NAME)
-      list(GET fields 8 kind)
-      list(GET fields 9 min)
-      list(GET fields 10 grid)
-      list(JOIN fields ", " row)
-      if(NOT kind IN_LIST ARG_KINDS)
-        continue()
-      endif()
-      set(unit ${CMAKE_CURRENT_BINARY_DIR}/${family}_${name}.cu)
-      configure_file(${template} ${unit} @ONLY)
-      list(APPEND units ${unit})
-      string(APPEND listed "LW_CUDA_UNIT(${name}, ${NAME})\n")
-    endforeach()
+    lanewise_format_units(units ${template} FAMILY ${family} EXTENSION cu LIST listed TEXT "LW_CUDA_UNIT(@name@, @NAME@)\n" ${ARGN})
   endif()
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/backends/cuda/${family}_units.inc CONTENT "${listed}" @ONLY)
   set(${out} ${units} PARENT_SCOPE)
