@@ -1,5 +1,5 @@
-// What the tests of this folder share: the formats as test parameters, random blocks with special scales in them, and
-// messages that show the block at fault.
+// What the tests of this folder share: random blocks with special scales in them, and messages that show the block at
+// fault.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,7 +7,6 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <ostream>
 #include <random>
 #include <span>
 #include <string>
@@ -15,15 +14,9 @@
 
 #include "formats/block.h"
 #include "formats/formats.h"
-
-namespace lanewise {
-// How GoogleTest shows a parameter.
-inline void PrintTo(const FormatInfo& info, std::ostream* out) { *out << info.name; }
-}  // namespace lanewise
+#include "parameters.h"
 
 namespace lanewise::test {
-
-using Bytes = std::vector<std::uint8_t>;
 
 /// What two doubles that are the same number have in common; 0 of a NaN.
 inline std::uint64_t bits(double value) { return value != value ? 0 : std::bit_cast<std::uint64_t>(value); }
@@ -36,28 +29,6 @@ inline constexpr std::array<lw_u32, 16> special_halves = {0x0000, 0x8000, 0x0001
                                                           0xFC00, 0x7C01, 0xFE01, 0x7FFF};
 inline constexpr std::array<lw_u32, 12> special_bytes = {0x00, 0x01, 0x02, 0x07, 0x08, 0x38,
                                                          0x7E, 0x7F, 0x80, 0xFE, 0xFF, 0x81};
-
-inline std::string test_name(const testing::TestParamInfo<FormatInfo>& info) { return std::string(info.param.name); }
-
-inline std::vector<FormatInfo> quantised_formats() {
-  std::vector<FormatInfo> chosen;
-  for (const FormatInfo& info : formats()) {
-    if (!info.is_float()) chosen.push_back(info);
-  }
-  return chosen;
-}
-
-// Calls `visitor` with the traits of a quantised format.
-template <class Visitor>
-void with_quantised(const FormatInfo& info, Visitor visitor) {
-  with_format(info.format, [&]<class T>(T traits) {
-    if constexpr (T::info.is_float()) {
-      FAIL() << T::info.name << " has no codes";
-    } else {
-      visitor(traits);
-    }
-  });
-}
 
 inline Bytes random_bytes(std::size_t count, Random& random) {
   Bytes bytes(count);

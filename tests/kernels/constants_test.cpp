@@ -61,7 +61,7 @@ class Constants : public testing::TestWithParam<FormatInfo> {};
 TEST_P(Constants, BoundEveryCode) {
   const Bounds bounds = stated(GetParam().format);
   std::mt19937_64 random(GetParam().id);
-  with_codes(GetParam(), [&]<class T>(T) {
+  with_quantised(GetParam(), [&]<class T>(T) {
     Seen seen;
     bool raw = true;
     for (lw_u32 q = 0; q < T::info.block_elements / 4; ++q) {
@@ -108,7 +108,7 @@ TEST_P(Constants, BoundEveryCode) {
 TEST_P(Constants, BoundRandomBlocks) {
   const Bounds bounds = stated(GetParam().format);
   std::mt19937_64 random(GetParam().id);
-  with_codes(GetParam(), [&]<class T>(T) {
+  with_quantised(GetParam(), [&]<class T>(T) {
     Bytes bytes(T::info.block_bytes);
     const Block<T> block{bytes.data()};
     for (int trial = 0; trial < 2000; ++trial) {
@@ -126,7 +126,7 @@ TEST_P(Constants, BoundRandomBlocks) {
 
 TEST_P(Constants, BoundEverySubScale) {
   const Bounds bounds = stated(GetParam().format);
-  with_codes(GetParam(), [&]<class T>(T) {
+  with_quantised(GetParam(), [&]<class T>(T) {
     int most = 0;
     for (lw_u32 g = 0; g < T::info.block_elements / T::info.group; ++g) {
       int width = 0;
@@ -152,7 +152,7 @@ TEST_P(Constants, KeepSumsInside32Bits) {
   EXPECT_LT(std::int64_t{info.dgroup} * magnitude * bounds.scale * 128, std::int64_t{1} << 31);
 }
 
-INSTANTIATE_TEST_SUITE_P(AllFormats, Constants, testing::ValuesIn(formats_of_codes()), format_test_name);
+INSTANTIATE_TEST_SUITE_P(AllFormats, Constants, testing::ValuesIn(quantised_formats()), test_name);
 
 }  // namespace
 }  // namespace lanewise::test

@@ -33,7 +33,7 @@ void saturate(const FormatInfo& info, std::uint64_t rows, std::uint64_t cols, Ra
     std::uint8_t* row = data + r * stride;
     const std::uint8_t pattern = patterns[(r + random.below(2)) % patterns.size()];
     std::fill_n(row, stride, pattern);
-    with_codes(info, [&]<class T>(T) {
+    with_quantised(info, [&]<class T>(T) {
       for (std::uint64_t b = 0; b < stride; b += T::info.block_bytes) {
         for (lw_u32 i = 0; i < T::info.block_elements / T::info.dgroup; ++i) {
           write_field(

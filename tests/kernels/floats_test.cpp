@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "arithmetic/scalar.h"
@@ -114,7 +115,7 @@ std::vector<FormatInfo> float_formats() {
   }
   return chosen;
 }
-INSTANTIATE_TEST_SUITE_P(AllFormats, Floats, testing::ValuesIn(float_formats()), format_test_name);
+INSTANTIATE_TEST_SUITE_P(AllFormats, Floats, testing::ValuesIn(float_formats()), test_name);
 
 }  // namespace
 }  // namespace lanewise::test

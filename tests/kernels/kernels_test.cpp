@@ -9,6 +9,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <memory>
@@ -255,14 +256,14 @@ TEST_P(Kernels, AgreeWithTheScalarOne) {
   EXPECT_GT(outputs, 100u);
   EXPECT_GT(telling * 2, outputs);
 }
-INSTANTIATE_TEST_SUITE_P(AllFormats, Kernels, testing::ValuesIn(formats_of_codes()), format_test_name);
+INSTANTIATE_TEST_SUITE_P(AllFormats, Kernels, testing::ValuesIn(quantised_formats()), test_name);
 
 // The rotation above is arithmetic on indices: here is what it must reach.
 TEST(KernelTrials, CoverEveryPair) {
   using Pairs = std::set<std::pair<std::uint64_t, std::uint64_t>>;
   std::map<std::string_view, Pairs> overall;
   std::map<std::string_view, std::set<std::uint64_t>> widths_run;
-  for (const FormatInfo& info : formats_of_codes()) {
+  for (const FormatInfo& info : quantised_formats()) {
     Pairs tokens_planes;
     Pairs content_planes;
     Pairs ask_planes;

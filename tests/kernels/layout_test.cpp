@@ -223,7 +223,7 @@ TEST_P(Layouts, ArePackedTheSameByTheBackend) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(AllFormats, Layouts, testing::ValuesIn(formats_of_codes()), format_test_name);
+INSTANTIATE_TEST_SUITE_P(AllFormats, Layouts, testing::ValuesIn(quantised_formats()), test_name);
 
 TEST(LayoutsOfFloats, AreRawOnly) {
   for (const FormatInfo& info : formats()) {

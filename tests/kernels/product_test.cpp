@@ -103,7 +103,7 @@ TEST_P(Products, OfEveryWindowAreTheScalarOnes) {
   }
   EXPECT_EQ(products_, able_.size() * product_widths(info).size() * std::size(product_rows) * 3 * most_tokens);
 }
-INSTANTIATE_TEST_SUITE_P(AllFormats, Products, testing::ValuesIn(formats_of_codes()), format_test_name);
+INSTANTIATE_TEST_SUITE_P(AllFormats, Products, testing::ValuesIn(quantised_formats()), test_name);
 
 }  // namespace
 }  // namespace lanewise::test
