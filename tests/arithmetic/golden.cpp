@@ -163,9 +163,7 @@ class Reader {
       append(line, x, cols(), [&] { return line.integer<std::uint32_t>(16); });
     } else if (key == "planes") {
       file_.sections.push_back({line.integer<int>(), std::vector<Token>(xs_.size()), {}});
-    } else if (file_.sections.empty()) {
-      return false;
-    } else if (!take_stage(key, line)) {
+    } else if (file_.sections.empty() || !take_stage(key, line)) {
       return false;
     }
     return line.good() && !line.more();

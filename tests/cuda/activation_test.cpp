@@ -58,7 +58,8 @@ class Values {
         if (!first) return std::clamp(base, -1.0F, 1.0F);
         const float limit = limits[random_() % 3];
         const std::array edges = {limit, limit + 0.5F, std::nextafter(limit + 0.5F, 0.0F), limit - 0.5F, limit + 1};
-        return std::ldexp(edges[random_() % 5], static_cast<int>(random_() % 60) - 30) * (random_() % 2 == 0 ? 1 : -1);
+        return std::ldexp(edges[random_() % 5], static_cast<int>(random_() % 60) - 30) *
+               (random_() % 2 == 0 ? 1.0F : -1.0F);
       }
       case Kind::near_power:
         return first ? std::nextafter(std::ldexp(1.0F, static_cast<int>(random_() % 100) - 60),

@@ -49,7 +49,7 @@ struct BlockVectors {
 
   /// Block i of a super-block whose bytes beside the words start at `behind`.
   static LW_AI BlockVectors at(const std::uint8_t* tile, const std::uint8_t* behind, int i) {
-    return {tile + i * word_bytes, behind + i * beside_bytes};
+    return {tile + std::ptrdiff_t{i} * word_bytes, behind + std::ptrdiff_t{i} * beside_bytes};
   }
 
   template <std::uint32_t Byte, std::uint32_t Shift, std::uint32_t Mask>
@@ -61,7 +61,7 @@ struct BlockVectors {
     if constexpr (place.beside) {
       word = F::bytes % 4 == 2 ? load_halves(beside) : load_bytes(beside);
     } else {
-      word = load_words(words + 64 * place.index);
+      word = load_words(words + std::size_t{64} * place.index);
     }
     if constexpr (place.shift != 0) word = word >> place.shift;
     if constexpr (!place.shifted_out) word = word & place.mask;
@@ -129,7 +129,7 @@ struct Packing {
   /// Super-block b of sixteen rows, `blocks` blocks of it.
   static __attribute__((noinline)) void step(const std::uint8_t* const* rows, std::uint64_t b, int blocks,
                                              std::uint8_t* out, std::uint8_t* behind) {
-    for (int i = 0; i < blocks; ++i, out += words * 64) {
+    for (int i = 0; i < blocks; ++i, out += std::size_t{words} * 64) {
       const std::uint64_t block = (b * (256 / F::elements) + static_cast<std::uint64_t>(i)) * F::bytes;
       for (std::uint32_t w = 0; w < words; w += 4) {
         // The last four words of a block rather than bytes beyond it.

@@ -61,21 +61,21 @@ struct Rows16 {
   };
 
   static LW_AI const std::int32_t* minus_of(const std::uint8_t* x, int column, int k) {
-    return chunk == 16 ? reinterpret_cast<const std::int32_t*>(x + at.minus16) + column * 16 + k / 16
-                       : reinterpret_cast<const std::int32_t*>(x + at.minus32) + column * 8 + k / 32;
+    return chunk == 16 ? reinterpret_cast<const std::int32_t*>(x + at.minus16) + std::ptrdiff_t{column} * 16 + k / 16
+                       : reinterpret_cast<const std::int32_t*>(x + at.minus32) + std::ptrdiff_t{column} * 8 + k / 32;
   }
   static LW_AI const std::int32_t* joined_of(const std::uint8_t* x, int token, int k) {
-    return chunk == 16 ? reinterpret_cast<const std::int32_t*>(x + at.joined16) + token * 16 + k / 16
-                       : reinterpret_cast<const std::int32_t*>(x + at.joined32) + token * 8 + k / 32;
+    return chunk == 16 ? reinterpret_cast<const std::int32_t*>(x + at.joined16) + std::ptrdiff_t{token} * 16 + k / 16
+                       : reinterpret_cast<const std::int32_t*>(x + at.joined32) + std::ptrdiff_t{token} * 8 + k / 32;
   }
   static LW_AI const std::int32_t* runs_of(const std::uint8_t* x, int column, int k) {
-    return chunk == 16 ? reinterpret_cast<const std::int32_t*>(x + at.runs16) + column * 16 + k / 16
-                       : reinterpret_cast<const std::int32_t*>(x + at.runs32) + column * 8 + k / 32;
+    return chunk == 16 ? reinterpret_cast<const std::int32_t*>(x + at.runs16) + std::ptrdiff_t{column} * 16 + k / 16
+                       : reinterpret_cast<const std::int32_t*>(x + at.runs32) + std::ptrdiff_t{column} * 8 + k / 32;
   }
   // Sums of a plane over two neighbouring groups, 16 bits each.
   static LW_AI const std::int32_t* pairs_of(const std::uint8_t* x, int column, int pair) {
-    return F::group == 16 ? reinterpret_cast<const std::int32_t*>(x + at.sums16) + column * 8 + pair
-                          : reinterpret_cast<const std::int32_t*>(x + at.sums32) + column * 4 + pair;
+    return F::group == 16 ? reinterpret_cast<const std::int32_t*>(x + at.sums16) + std::ptrdiff_t{column} * 8 + pair
+                          : reinterpret_cast<const std::int32_t*>(x + at.sums32) + std::ptrdiff_t{column} * 4 + pair;
   }
 
   /// What the bias adds to the chunk at element k, taken off beforehand.
@@ -231,7 +231,7 @@ struct Rows16 {
         }
         start<true, left>(x, k + c * chunk, s[0]);
         // The next run is made beside the products of this one, so that in the order of the program nothing waits long.
-        const auto make_next = [&](auto q) __attribute__((always_inline)) {
+        const auto make_next = [&]([[maybe_unused]] auto q) __attribute__((always_inline)) {
           if constexpr (F::run != 0) {
             constexpr int words = F::run / 4;
             constexpr int next = (c * quads + q) / words + 1;
@@ -240,7 +240,7 @@ struct Rows16 {
             }
           }
         };
-        dots<1>(codes + c * quads, x, k + c * chunk, fetch + c * chunk_bytes, s, make_next);
+        dots<1>(codes + c * quads, x, k + c * chunk, fetch + std::ptrdiff_t{c} * chunk_bytes, s, make_next);
         if constexpr (left != 0 && parts == 0) {
           unroll<0, columns>([&](auto n) __attribute__((always_inline)) { s[0][n] = s[0][n] >> left; });
         }
@@ -284,7 +284,7 @@ struct Rows16 {
                                   Float (*a)[chains]) {
     Int s[Sides][columns];
     unroll<0, Sides>([&](auto i) __attribute__((always_inline)) { start<true>(x, (c + i) * chunk, s[i]); });
-    dots<Sides>(w.codes + c * quads, x, c * chunk, fetch + c * chunk_bytes, s);
+    dots<Sides>(w.codes + c * quads, x, c * chunk, fetch + std::ptrdiff_t{c} * chunk_bytes, s);
     unroll<0, Sides>([&](auto i) __attribute__((always_inline)) {
       Sums total;
       if constexpr (scaled) {
@@ -311,7 +311,7 @@ struct Rows16 {
       for (int c = first; c < first + count; c += sides) {
         Int s[sides][columns];
         unroll<0, sides>([&](auto i) __attribute__((always_inline)) { start<true>(x, (c + i) * chunk, s[i]); });
-        dots<sides>(w.codes + c * quads, x, c * chunk, fetch + c * chunk_bytes, s);
+        dots<sides>(w.codes + c * quads, x, c * chunk, fetch + std::ptrdiff_t{c} * chunk_bytes, s);
         unroll<0, sides>([&](auto i) __attribute__((always_inline)) {
           add<false, part>(s[i], w.scales[(c + i) / chunks_a_group], total);
         });
@@ -329,7 +329,7 @@ struct Rows16 {
 #pragma GCC unroll 1
     for (int c = dgroup * chunks; c < (dgroup + 1) * chunks; c += sides) {
       unroll<0, sides>([&](auto i) __attribute__((always_inline)) { start<false>(x, (c + i) * chunk, s[i]); });
-      dots<sides>(w.codes + c * quads, x, c * chunk, fetch + c * chunk_bytes, s);
+      dots<sides>(w.codes + c * quads, x, c * chunk, fetch + std::ptrdiff_t{c} * chunk_bytes, s);
     }
     unroll<1, sides>([&](auto i) __attribute__((always_inline)) {
       unroll<0, columns>([&](auto c) __attribute__((always_inline)) { s[0][c] = s[0][c] + s[i][c]; });
@@ -367,14 +367,15 @@ struct Rows16 {
 #pragma GCC unroll 1
       for (int i = 0; i < blocks; ++i) {
         block_in_registers(BlockVectors<F>::at(tile, behind, i), x, i * static_cast<int>(F::elements),
-                           fetch + i * (static_cast<int>(F::elements) / chunk * chunk_bytes), state.a[0]);
+                           fetch + std::ptrdiff_t{i} * (static_cast<int>(F::elements) / chunk * chunk_bytes),
+                           state.a[0]);
       }
     } else {
       SuperBlock decoded;
       Decode::decode(tile, behind, blocks, decoded);
 #pragma GCC unroll 1
       for (int n = 0; n < (Batches == 1 ? 1 : batches); ++n) {
-        batch_from_memory(decoded, blocks, x + n * at.bytes, fetch, state.a[n]);
+        batch_from_memory(decoded, blocks, x + std::size_t{at.bytes} * static_cast<std::size_t>(n), fetch, state.a[n]);
       }
     }
   }
@@ -428,7 +429,7 @@ struct Rows16 {
     for (int t = 0; t < call.batches * T; ++t) {
       const Float low = (r[t][0] + r[t][1]) + (r[t][2] + r[t][3]);
       const Float high = (r[t][4] + r[t][5]) + (r[t][6] + r[t][7]);
-      store(call.y + 16 * t, canonical(low + high + Float(0.0F)));
+      store(call.y + std::ptrdiff_t{16} * t, canonical(low + high + Float(0.0F)));
     }
   }
 };
