@@ -1,8 +1,8 @@
 # cmake -DKIND=static|shared -DSOURCE= -DBUILD= -DLIBDIR= -DWORK= -DC_COMPILER= -DCXX_COMPILER= -DSANITIZE= -DNM= [-DCACHE=]
 #   -P package.cmake
-# Installs the library: the archive from BUILD as it is, the shared object from a build of its own (without the SIMD
-# units and without CUDA, which take minutes, unless LANEWISE_FULL is set in the environment). Moves the installed tree, builds
-# tests/library/outside against it and runs what came out. Any failure ends the script.
+# Installs the library: the archive from BUILD as it is, the shared object from a build of its own (unless LANEWISE_FULL is
+# set in the environment in few units, and without the SIMD units and CUDA, which take minutes). Moves the installed tree,
+# builds tests/library/outside against it and runs what came out. Any failure ends the script.
 cmake_minimum_required(VERSION 3.25)
 
 function(run)
@@ -26,9 +26,11 @@ endif()
 
 set(simd OFF)
 set(cuda OFF)
+set(unity ON)
 if(DEFINED ENV{LANEWISE_FULL})
   set(simd ON)
   set(cuda AUTO)
+  set(unity OFF)
 endif()
 
 # The build is kept for the next run; the installed trees are not.
@@ -37,7 +39,7 @@ if(KIND STREQUAL shared)
   set(BUILD ${WORK}/build)
   set(LIBDIR lib)
   run(${CMAKE_COMMAND} -S ${SOURCE} -B ${BUILD} ${compilers} -DBUILD_SHARED_LIBS=ON -DLANEWISE_TESTS=OFF
-    -DLANEWISE_PROGRAM=OFF -DLANEWISE_SIMD=${simd} -DLANEWISE_CUDA=${cuda}
+    -DLANEWISE_PROGRAM=OFF -DLANEWISE_SIMD=${simd} -DLANEWISE_CUDA=${cuda} -DLANEWISE_UNITY=${unity}
     -DLANEWISE_SANITIZE=${SANITIZE} -DCMAKE_CXX_COMPILER_LAUNCHER=${CACHE}
     -DCMAKE_INSTALL_LIBDIR=lib)
   run(${CMAKE_COMMAND} --build ${BUILD} --target lanewise)
