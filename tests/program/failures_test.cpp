@@ -212,6 +212,9 @@ TEST_F(Failures, DevicesKernelsAndInstructionSets) {
   }
   expect(gemv(x_, {"--kernel", "nosuch"}), unsupported, "nosuch");
   expect({"verify", model_, "--kernel", "nosuch"}, unsupported, "nosuch");
+  expect({"digest", model_, "--kernel", "nosuch"}, unsupported, "nosuch");
+  // There is one, but not for every format of the file.
+  expect({"digest", model_, "--kernel", "cpu.gemv.q4_0.raw.x16.scalar"}, unsupported, "q4_0.raw");
   expect({"trace", "gemv:q4_K:256x3", "--row", "0", "--token", "0", "--kernel", "nosuch"}, unsupported, "nosuch");
   const Start other_isa{{{"LANEWISE_ISA", "abacus"}}, "", false};
   for (const auto& words : {gemv(x_), {"verify"}, {"digest", model_}, {"devices"}}) {

@@ -81,7 +81,9 @@ Exit digest(Context& context, const DigestOptions& options) {
   LW_ASSIGN(model, open_model(options.model));
   LW_TRY(check_json(options.json));
   LW_ASSIGN(planes, parse_planes(options.activation));
-  LW_ASSIGN(device, open_device(options.device));
+  auto opened = open_device(options.device);
+  if (!opened) return no_kernel(std::move(opened).error());
+  const DeviceHandle device = *std::move(opened);
   LW_ASSIGN(site, Site::open(options.device.device));
   Digest all(device.get(), std::move(site), planes);
   const bool text = options.json != "-";
@@ -113,7 +115,7 @@ Exit digest(Context& context, const DigestOptions& options) {
     return !stop_asked && !context.out.failed();
   });
   progress.clear();
-  if (failed) return *failed;
+  if (failed) return no_kernel(*failed);
   if (stop_asked) return interrupted();
   if (text) context.out.print("{}  all {} matrices\n", all.whole(), done);
   if (options.json.empty()) return exit_ok;

@@ -114,11 +114,7 @@ Exit gemv(Context& context, const GemvOptions& options) {
   std::string how = "nothing to compute";
   if (*outputs != 0) {
     auto multiplied = multiply(options, matrix, x, y.data());
-    if (!multiplied) {
-      Error error = std::move(multiplied).error();
-      // The matrix is at hand: only a kernel's name can still be unknown.
-      return error.code == LW_ERROR_NOT_FOUND ? Exit(not_here(error)) : Exit(error);
-    }
+    if (!multiplied) return no_kernel(std::move(multiplied).error());
     how = *multiplied;
   }
   if (stop_asked) return interrupted();

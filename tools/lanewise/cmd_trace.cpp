@@ -226,10 +226,7 @@ Exit trace(Context& context, const TraceOptions& options) {
   LW_TRY(load_weights(options, subject));
   if (stop_asked) return interrupted();
   LW_TRY(check_json(options.json));
-  if (Outcome computed = compute(options, subject); !computed) {
-    Error error = std::move(computed).error();
-    return error.code == LW_ERROR_NOT_FOUND ? Exit(not_here(error)) : Exit(error);
-  }
+  if (Outcome computed = compute(options, subject); !computed) return no_kernel(std::move(computed).error());
   StageDifference difference = compare_traces(subject.scalar, subject.reference, subject.w.format);
   if (!difference.found() &&
       std::bit_cast<std::uint32_t>(subject.kernel_y) != std::bit_cast<std::uint32_t>(subject.scalar.y)) {

@@ -53,6 +53,10 @@ class Exit {
 inline Fault bad_input(Error error) { return {std::move(error), exit_input}; }
 /// A device, kernel or instruction set that isn't here.
 inline Fault not_here(Error error) { return {std::move(error), exit_unsupported}; }
+/// An error where everything that has a name is known to be there but a kernel.
+inline Exit no_kernel(Error error) {
+  return error.code == LW_ERROR_NOT_FOUND ? Exit(not_here(std::move(error))) : Exit(std::move(error));
+}
 inline Fault bad_usage(std::string message) { return {make_error(LW_ERROR_ARGUMENT, std::move(message)), exit_usage}; }
 
 /// The one line that an error is on stderr: `lanewise: <sentence> (<code>, byte N)`, no newline at its end, no control

@@ -169,7 +169,7 @@ Exit VerifyReport::exit(bool strict) const {
     const Error cause = make_error(error.code, fmt::format("{}: {}", first_failure_->problem, error.message));
     if (!first_failure_->error) return Fault{cause, exit_wrong};
     // The case couldn't be run at all: a kernel that isn't here, or no memory.
-    return error.code == LW_ERROR_NOT_FOUND ? Exit(not_here(cause)) : Exit(cause);
+    return no_kernel(cause);
   }
   if (strict && total_.mistrusted != 0) {
     return Fault{make_error(LW_ERROR_INTERNAL, fmt::format("{} of {} cases are mistrusted: the lines above say why",

@@ -367,8 +367,7 @@ struct Rows16 {
 #pragma GCC unroll 1
       for (int i = 0; i < blocks; ++i) {
         block_in_registers(BlockVectors<F>::at(tile, behind, i), x, i * static_cast<int>(F::elements),
-                           fetch + std::ptrdiff_t{i} * (static_cast<int>(F::elements) / chunk * chunk_bytes),
-                           state.a[0]);
+                           fetch + std::ptrdiff_t{i} * (std::ptrdiff_t{F::elements} / chunk * chunk_bytes), state.a[0]);
       }
     } else {
       SuperBlock decoded;
