@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <utility>
 
 #include "arithmetic/scalar.h"
 #include "harness/compare.h"
@@ -37,11 +38,11 @@ Case gauss_case(Format format, Planes planes = Planes::x16) {
 }
 
 Launch scalar_with(std::function<void(const MatrixView&, const OutputView&)> extra) {
-  return
-      [extra](const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t begin, std::uint64_t end) {
-        gemv_scalar(w, x, y, begin, end);
-        extra(w, y);
-      };
+  return [extra = std::move(extra)](const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t begin,
+                                    std::uint64_t end) {
+    gemv_scalar(w, x, y, begin, end);
+    extra(w, y);
+  };
 }
 
 Verdict verify_with(const Case& problem, Launch launch) {
