@@ -137,7 +137,7 @@ struct FragOne {
     c[0] = c[1] = 0;
     if constexpr (F::offset != 0) {
       constexpr std::uint32_t n = sets > 1 ? 1 : F::dgroup / 32;
-      if (sets > 1 || t < P::dgroups) {
+      if (sets > 1 || P::dgroups >= 4 || t < P::dgroups) {
         LW_UNROLL
         for (std::uint32_t k = 0; k < n; ++k) {
           const std::int32_t* at = x.starts + (b * Facts::groups + 4 * i + t * n + k) * 2;
@@ -196,7 +196,7 @@ struct FragOne {
 
   LW_DEVICE_INSIDE void add_narrow(const FragTile<F>& w, const FragX& x, std::uint32_t b, const std::int32_t (&c)[4],
                                    std::uint32_t i, std::uint32_t power) {
-    const bool exists = i < P::dgroups;
+    const bool exists = 4 * sets <= P::dgroups || i < P::dgroups;
     LW_UNROLL
     for (std::uint32_t h = 0; h < 2; ++h) {
       const auto scale = FragScale<F>::of(exists ? w.d_at(h, i) : 0U);
@@ -389,8 +389,8 @@ struct FragMany {
     const std::uint32_t lane = thread_index() % 32;
     const std::uint32_t t = lane % 4;
     const std::uint32_t g = lane / 4;
-    const std::uint32_t first = w.groups_at(0, mins_by_product);
-    const std::uint32_t second = w.groups_at(1, mins_by_product);
+    const std::uint32_t first = w.template groups_at<mins_by_product>(0);
+    const std::uint32_t second = w.template groups_at<mins_by_product>(1);
     Sums sums;
     LW_UNROLL
     for (std::uint32_t p = 0; p < products; ++p) {

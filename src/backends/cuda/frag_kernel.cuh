@@ -31,30 +31,45 @@ struct FragGroup {
   // What to ask for next: the chunk of a tile, and where it lies.
   std::uint32_t next_tile = 0, next_chunk = 0;
   const std::uint8_t* next = nullptr;
+  const std::uint8_t* next_row = nullptr;  // of that tile's first chunk
+
+  std::uint64_t row_step = 0;    // bytes from this group's tile to its next, where there is one target
+  std::uint32_t tail_short = 0;  // bytes that the last super-block of a row lacks
 
   LW_DEVICE_CONST std::uint32_t tail_groups() const { return static_cast<std::uint32_t>(launch.cols % frag_cols / 32); }
-  LW_DEVICE_CONST std::uint32_t block_bytes(std::uint32_t b) const {
-    if (P::has_tail && b + 1 == launch.blocks && tail_groups() != 0)
-      return tail_groups() * 32 / F::elements * F::bytes * frag_rows;
-    return P::bytes;
-  }
+  LW_DEVICE_CONST bool is_single() const { return launch.count == 1 && launch.route == nullptr; }
+  LW_DEVICE_CONST std::uint64_t tile_row_bytes() const { return launch.cols / F::elements * F::bytes * frag_rows; }
   LW_DEVICE_CONST const std::uint8_t* tile_begin(std::uint32_t tile) const {
     const Place place = find_place(launch, frag_rows, shape.tiles, tile);
-    return place.w + place.row * (launch.cols / F::elements * F::bytes) + begin * std::uint64_t{P::bytes};
+    return place.w + place.row / frag_rows * tile_row_bytes() + begin * std::uint64_t{P::bytes};
+  }
+  LW_DEVICE_INSIDE void aim() {
+    next_tile = first;
+    row_step = tile_row_bytes() * step;
+    if (P::has_tail && tail_groups() != 0) {
+      tail_short = P::bytes - tail_groups() * 32 / F::elements * F::bytes * frag_rows;
+    }
+    if (next_tile < tiles) next = next_row = tile_begin(next_tile);
   }
   // One lane: asks for the next chunk into a stage, if there is one.
   LW_DEVICE_INSIDE void issue(std::uint32_t stage) {
     if (next_tile >= tiles || count == 0) return;
-    if (next_chunk == 0) next = tile_begin(next_tile);
     const std::uint32_t done = next_chunk * shape.chunk;
     const std::uint32_t n = count - done < shape.chunk ? count - done : shape.chunk;
-    const std::uint32_t bytes = (n - 1) * P::bytes + block_bytes(begin + done + n - 1);
+    std::uint32_t bytes = n * P::bytes;
+    if (P::has_tail && begin + done + n == launch.blocks) bytes -= tail_short;
     barrier_expect(&full[stage], bytes);
     copy_bulk(ring + stage * shape.chunk * P::bytes, next, bytes, &full[stage]);
     next += bytes;
     if (++next_chunk == chunks) {
       next_chunk = 0;
       next_tile += step;
+      if (is_single()) {
+        next_row += row_step;
+      } else if (next_tile < tiles) {
+        next_row = tile_begin(next_tile);
+      }
+      next = next_row;
     }
   }
 
@@ -229,7 +244,6 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
   me.ring = memory + shape.rings_at + warp * shape.stages * shape.chunk * P::bytes;
   me.full = reinterpret_cast<Barrier*>(memory + shape.barriers_at) + warp * shape.stages;
   me.scratch = memory + shape.scratch_at + group * P::bytes;
-  me.next_tile = me.first;
 
   me.tiles = shape.tiles;
   if (launch.route != nullptr) {  // which experts there are is known only once the launch before is done
@@ -242,8 +256,11 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
   loading.locate();
   if (!launch.overlapped) loading.ask();
   if (lane == 0) {
+    me.aim();
+    LW_NO_UNROLL
     for (std::uint32_t s = 0; s < shape.stages; ++s) barrier_init(&me.full[s], 1);
     barrier_publish();
+    LW_NO_UNROLL
     for (std::uint32_t s = 0; s < shape.stages; ++s) me.issue(s);
   }
   if constexpr (F::grid_words != 0) {

@@ -212,17 +212,31 @@ struct FragPlan {
     return k < 4 * chunks ? (k / 4 * 32 + lane) * 16 + k % 4 * 4
                           : chunks * 512 + (lane * rest_words + (k - 4 * chunks)) * 4;
   }
-  LW_BOTH static std::uint32_t header_byte_at(std::uint32_t row, std::uint32_t at) {
-    std::uint32_t piece = 16;
-    std::uint32_t begin = 0;
-    while (at >= begin + piece || header_bytes - begin < piece) {
-      if (header_bytes - begin < piece) {
-        piece /= 2;
+  struct Piece {
+    std::uint32_t begin;
+    std::uint32_t bytes;
+  };
+  LW_BOTH static Piece piece_of(std::uint32_t at) {
+    Piece piece{0, 16};
+    while (at >= piece.begin + piece.bytes || header_bytes - piece.begin < piece.bytes) {
+      if (header_bytes - piece.begin < piece.bytes) {
+        piece.bytes /= 2;
       } else {
-        begin += piece;
+        piece.begin += piece.bytes;
       }
     }
-    return header_at + begin * frag_rows + row * piece + (at - begin);
+    return piece;
+  }
+  LW_BOTH static std::uint32_t header_byte_at(std::uint32_t row, std::uint32_t at) {
+    const Piece piece = piece_of(at);
+    return header_at + piece.begin * frag_rows + row * piece.bytes + (at - piece.begin);
+  }
+  /// The same of a byte known when compiled: nvcc doesn't see through the search for its piece (up to 100 instructions
+  /// a super-block).
+  template <std::uint32_t At>
+  LW_BOTH static std::uint32_t header_byte(std::uint32_t row) {
+    constexpr Piece piece = piece_of(At);
+    return header_at + piece.begin * frag_rows + row * piece.bytes + (At - piece.begin);
   }
 };
 

@@ -94,8 +94,10 @@ inline bool frag_shape(const FragNeeds& needs, const Launch& launch, FragShape& 
     for (std::uint32_t chunk = std::clamp(wish(1, copy_most / needs.tile_bytes), 1U, eighth); chunk >= 1; --chunk) {
       // As even pieces of an eighth as there can be.
       shape.chunk = (eighth + (eighth + chunk - 1) / chunk - 1) / ((eighth + chunk - 1) / chunk);
+      const std::uint32_t all = a_group * ((eighth + shape.chunk - 1) / shape.chunk);  // copies that a warp asks for
       shape.stages = std::clamp(wish(2, flight_most / (groups * group_warps * shape.chunk * needs.tile_bytes)), 2U, 8U);
-      for (; shape.stages >= 2; --shape.stages) {
+      shape.stages = std::min(shape.stages, all);
+      for (; shape.stages >= std::min(2U, all); --shape.stages) {
         frag_offsets(needs, shape);
         if (shape.bytes > shared_most) continue;
         shape.blocks =

@@ -47,25 +47,25 @@ struct FragTile {
     constexpr std::uint32_t pieces = P::header_bytes / 16;
     LW_UNROLL
     for (std::uint32_t i = 0; i < pieces; ++i) {
-      const uint4 v = *reinterpret_cast<const uint4*>(at + P::header_byte_at(row, 16 * i));
+      const uint4 v = *reinterpret_cast<const uint4*>(at + P::header_at + 16 * (i * frag_rows + row));
       into[4 * i] = v.x;
       into[4 * i + 1] = v.y;
       into[4 * i + 2] = v.z;
       into[4 * i + 3] = v.w;
     }
-    std::uint32_t byte = 16 * pieces;
+    constexpr std::uint32_t eight = 16 * pieces;
+    constexpr std::uint32_t four = eight + (P::header_bytes & 8);
+    constexpr std::uint32_t two = four + (P::header_bytes & 4);
     if constexpr ((P::header_bytes & 8) != 0) {
-      const uint2 v = *reinterpret_cast<const uint2*>(at + P::header_byte_at(row, byte));
-      into[byte / 4] = v.x;
-      into[byte / 4 + 1] = v.y;
-      byte += 8;
+      const uint2 v = *reinterpret_cast<const uint2*>(at + P::template header_byte<eight>(row));
+      into[eight / 4] = v.x;
+      into[eight / 4 + 1] = v.y;
     }
     if constexpr ((P::header_bytes & 4) != 0) {
-      into[byte / 4] = *reinterpret_cast<const std::uint32_t*>(at + P::header_byte_at(row, byte));
-      byte += 4;
+      into[four / 4] = *reinterpret_cast<const std::uint32_t*>(at + P::template header_byte<four>(row));
     }
     if constexpr ((P::header_bytes & 2) != 0) {
-      into[byte / 4] = *reinterpret_cast<const std::uint16_t*>(at + P::header_byte_at(row, byte));
+      into[two / 4] = *reinterpret_cast<const std::uint16_t*>(at + P::template header_byte<two>(row));
     }
   }
 
@@ -115,22 +115,23 @@ struct FragTile {
     }
   }
   // The sub-scales (sub-mins) of groups 4t .. 4t+3 of row g + 8h, a signed byte each; zeros where there are none.
-  LW_DEVICE_CONST std::uint32_t groups_at(std::uint32_t h, bool is_mn) const {
+  template <bool IsMn>
+  LW_DEVICE_CONST std::uint32_t groups_at(std::uint32_t h) const {
     if constexpr (P::sc_in_header) {
       const std::uint32_t at = row + 8 * h;
       if (4 * t >= P::groups) return 0;
       if constexpr (P::sc_bits == 8) {
-        return *reinterpret_cast<const std::uint32_t*>(tile + P::header_byte_at(at, P::sc_bytes_at / 8) + 4 * t);
+        return *reinterpret_cast<const std::uint32_t*>(tile + P::template header_byte<P::sc_bytes_at / 8>(at) + 4 * t);
       } else {
-        const std::uint32_t nibbles_from = (is_mn ? P::mn_nibbles_at : 0) / 8;
+        constexpr std::uint32_t nibbles_from = (IsMn ? P::mn_nibbles_at : 0) / 8;
         std::uint32_t raw =
-            *reinterpret_cast<const std::uint32_t*>(tile + P::header_byte_at(at, nibbles_from) + t / 2 * 4) >>
+            *reinterpret_cast<const std::uint32_t*>(tile + P::template header_byte<nibbles_from>(at) + t / 2 * 4) >>
                 (t % 2 * 4) &
             0x0F0F0F0FU;
         if constexpr (P::sc_bits == 6) {
-          raw |= (header[h][P::tops_at / 32] >> (2 * t + (is_mn ? 4 : 0)) & 0x03030303U) << 4;
+          raw |= (header[h][P::tops_at / 32] >> (2 * t + (IsMn ? 4 : 0)) & 0x03030303U) << 4;
         }
-        if (is_mn) return raw;
+        if (IsMn) return raw;
         std::uint32_t word = 0;
         LW_UNROLL
         for (std::uint32_t i = 0; i < 4; ++i) {
@@ -188,14 +189,14 @@ struct FragTile {
   }
   // The stored d (m) of any d-group, from the tile.
   LW_DEVICE_CONST std::uint32_t d_at(std::uint32_t h, std::uint32_t i) const {
-    return field_at(h, P::d_at, P::d_bits, i);
+    return field_at<P::d_at, P::d_bits>(h, i);
   }
-  LW_DEVICE_CONST std::uint32_t m_at(std::uint32_t h, std::uint32_t i) const { return field_at(h, P::m_at, 16, i); }
-  LW_DEVICE_CONST std::uint32_t field_at(std::uint32_t h, std::uint32_t from, std::uint32_t width,
-                                         std::uint32_t i) const {
+  LW_DEVICE_CONST std::uint32_t m_at(std::uint32_t h, std::uint32_t i) const { return field_at<P::m_at, 16>(h, i); }
+  template <std::uint32_t From, std::uint32_t Width>
+  LW_DEVICE_CONST std::uint32_t field_at(std::uint32_t h, std::uint32_t i) const {
     // These fields fill pieces of their own, so that an index is a distance.
-    const std::uint8_t* at = tile + P::header_byte_at(row + 8 * h, from / 8);
-    if (width == 8) return at[i];
+    const std::uint8_t* at = tile + P::template header_byte<From / 8>(row + 8 * h);
+    if constexpr (Width == 8) return at[i];
     return reinterpret_cast<const std::uint16_t*>(at)[i];
   }
 
@@ -210,6 +211,19 @@ struct FragTile {
       std::uint32_t word = t % 2 == 0 ? header[h][first + j] : header[h][first + 2 + j];
       if (q >= 60) word = header[h][first + 4];
       return F::quad(q, word, 0, 0);
+    } else if constexpr (P::kind(0) == PartKind::SELECTOR) {
+      // Codes by the low three bits in either half of the table, then one of the two by the fourth, for both quads of a
+      // word as far as that goes together.
+      const std::uint32_t word = lane[P::base(0) + s * 2 + h];
+      std::uint32_t low_bits = word & 0x77777777U;
+      std::uint32_t halves = (word >> 1 & 0x44444444U) | 0x32103210U;
+      if (j == 1) {
+        low_bits = upper_half(low_bits);
+        halves = upper_half(halves);
+      }
+      const std::uint32_t lower = permute_signs(F::quad(0, 0x3210U, 0, 0), F::quad(0, 0x7654U, 0, 0), low_bits);
+      const std::uint32_t upper = permute_signs(F::quad(0, 0xBA98U, 0, 0), F::quad(0, 0xFEDCU, 0, 0), low_bits);
+      return permute_signs(lower, upper, halves);
     } else {
       std::uint32_t p1 = 0;
       std::uint32_t p2 = 0;
@@ -227,8 +241,6 @@ struct FragTile {
     const std::uint32_t lin = 2 * s + j;
     if constexpr (kind == PartKind::GROUP) {
       return nibbles[h] >> (8 * (s % 4) + 4 * (s / 4) + P::sc_bits) & mask;
-    } else if constexpr (kind == PartKind::SELECTOR) {
-      return lane[first + lin / 2 * 2 + h] >> (16 * (lin % 2));
     } else if constexpr (kind == PartKind::PLANE) {
       constexpr std::uint32_t a_word = 8 / w;
       return lane[first + lin / a_word * 2 + h] >> (lin % a_word * w) & mask;

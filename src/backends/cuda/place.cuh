@@ -23,6 +23,7 @@ struct Place {
 /// Tile `tile` of a launch that has `tiles` of them an expert.
 LW_DEVICE Place find_place(const Launch& launch, std::uint32_t tile_rows, std::uint64_t tiles, std::uint64_t tile) {
   Place place;
+  if (launch.count == 1 && launch.route == nullptr) return {0, tile * tile_rows, launch.targets[0].w, -1};
   std::uint64_t index = 0;
   if (launch.route != nullptr) {
     index = tile / tiles;

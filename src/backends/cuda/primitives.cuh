@@ -14,7 +14,6 @@
 #define LW_MEMBER_FN static
 #endif
 
-#define LW_HAVE_HALF_TO_FLOAT
 #define LW_HAVE_SIGN_EXTEND8
 #define LW_HAVE_DOT4
 
@@ -49,10 +48,13 @@ LW_DEVICE std::uint32_t lw_table16(std::uint32_t n, std::uint32_t t0, std::uint3
 }
 #endif
 
+#ifndef LW_HAVE_HALF_TO_FLOAT
+#define LW_HAVE_HALF_TO_FLOAT
 LW_DEVICE float lw_half_to_float(std::uint32_t bits) {
   const float value = cuda::half_value(bits & 0xFFFFu);
   return value != value ? cuda::float_of(0x7FC00000u) : value;
 }
+#endif
 
 LW_DEVICE std::int32_t lw_sign_extend8(std::uint32_t byte) {
   return static_cast<std::int8_t>(static_cast<std::uint8_t>(byte));
