@@ -73,8 +73,8 @@ struct FragGroup {
     }
   }
 
-  LW_DEVICE_INSIDE void add_chunk(Mode& mode, const FragX& x, const std::uint8_t* at, std::uint32_t from,
-                                  std::uint32_t n) {
+  LW_DEVICE_INSIDE void add_chunk(Mode& mode, const FragX& x, const FragTables<F>& tables, const std::uint8_t* at,
+                                  std::uint32_t from, std::uint32_t n) {
     LW_NO_UNROLL
     for (std::uint32_t i = 0; i < n; ++i) {
       const std::uint8_t* tile = at + i * P::bytes;
@@ -87,6 +87,7 @@ struct FragGroup {
         }
       }
       FragTile<F> w;
+      w.tables = &tables;
       w.load(tile, Mode::all_nibbles);
       mode.add_block(w, x, from + i);
     }
@@ -115,8 +116,8 @@ struct FragGroup {
   }
 };
 
-// The slice of x on its way to shared memory: what a thread's first round brings is asked for at once, since each trip
-// to the L2 cache is a good part of a small product's time.
+// The slice of x on its way to shared memory. Each trip to the L2 cache is a good part of a small product's time, so all
+// that a slice of K = 4096 needs is asked for at once, before anything is waited for.
 template <class F, class Mode>
 struct FragXLoad {
   const Launch& launch;
@@ -126,12 +127,17 @@ struct FragXLoad {
   const std::uint32_t* scale = nullptr;
   const std::int32_t* sums = nullptr;
   const std::uint8_t* codes = nullptr;
-  uint4 first_codes{};
-  std::uint32_t first_power = 0;
-  std::int32_t first_sum = 0;
 
   static constexpr bool digits = Mode::mins_by_product || Mode::offset_by_product;
   static constexpr bool joined = F::has_min && Mode::joins && !digits;
+  static constexpr bool has_sums = joined || digits || F::offset != 0;
+  // Pieces and words of a thread under way at once.
+  static constexpr std::uint32_t many_codes = Mode::window == 1 ? 2 : Mode::window;
+  static constexpr std::uint32_t many_sums = Mode::window == 1 ? 2 : digits ? 4 : 8;
+
+  uint4 first_codes[many_codes];
+  std::uint32_t first_power = 0;
+  std::int32_t first_sums[many_sums];
 
   LW_DEVICE_INSIDE void locate() {
     const ImageOffsets at(slots, Mode::planes, launch.blocks);
@@ -175,14 +181,25 @@ struct FragXLoad {
       return F::offset * static_cast<std::int32_t>(load1(sums + i));
     }
   }
+  LW_DEVICE_INSIDE void ask_codes(std::uint32_t from) {
+    LW_UNROLL
+    for (std::uint32_t n = 0; n < many_codes; ++n) {
+      const std::uint32_t i = from + n * block_threads();
+      if (i < code_pieces()) first_codes[n] = load4(codes + 16ULL * i);
+    }
+  }
+  LW_DEVICE_INSIDE void ask_sums(std::uint32_t from) {
+    LW_UNROLL
+    for (std::uint32_t n = 0; n < many_sums; ++n) {
+      const std::uint32_t i = from + n * block_threads();
+      if (i < sum_count()) first_sums[n] = sum(i);
+    }
+  }
   LW_DEVICE_INSIDE void ask() {
     if constexpr (Mode::x_shared) {
-      const std::uint32_t i = thread_index();
-      if (i < code_pieces()) first_codes = load4(codes + 16ULL * i);
-      if (i < powers()) first_power = load1(scale + i);
-      if constexpr (joined || digits || F::offset != 0) {
-        if (i < sum_count()) first_sum = sum(i);
-      }
+      ask_codes(thread_index());
+      if (thread_index() < powers()) first_power = load1(scale + thread_index());
+      if constexpr (has_sums) ask_sums(thread_index());
     }
   }
   LW_DEVICE_INSIDE void take(FragX& x) {
@@ -198,17 +215,27 @@ struct FragXLoad {
     } else {
       const std::uint32_t step = block_threads();
       auto* to = reinterpret_cast<uint4*>(memory + shape.x_at);
-      for (std::uint32_t i = thread_index(); i < code_pieces(); i += step) {
-        to[i] = i == thread_index() ? first_codes : load4(codes + 16ULL * i);
+      LW_NO_UNROLL
+      for (std::uint32_t i = thread_index(); i < code_pieces(); i += many_codes * step) {
+        if (i != thread_index()) ask_codes(i);
+        LW_UNROLL
+        for (std::uint32_t n = 0; n < many_codes; ++n) {
+          if (i + n * step < code_pieces()) to[i + n * step] = first_codes[n];
+        }
       }
       auto* powers_to = reinterpret_cast<std::uint32_t*>(memory + shape.powers_at);
       for (std::uint32_t i = thread_index(); i < powers(); i += step) {
         powers_to[i] = i == thread_index() ? first_power : load1(scale + i);
       }
-      if constexpr (joined || digits || F::offset != 0) {
+      if constexpr (has_sums) {
         auto* sums_to = reinterpret_cast<std::int32_t*>(memory + shape.joined_at);
-        for (std::uint32_t i = thread_index(); i < sum_count(); i += step) {
-          sums_to[i] = i == thread_index() ? first_sum : sum(i);
+        LW_NO_UNROLL
+        for (std::uint32_t i = thread_index(); i < sum_count(); i += many_sums * step) {
+          if (i != thread_index()) ask_sums(i);
+          LW_UNROLL
+          for (std::uint32_t n = 0; n < many_sums; ++n) {
+            if (i + n * step < sum_count()) sums_to[i + n * step] = first_sums[n];
+          }
         }
       }
       if constexpr (Mode::window == 1) {
@@ -251,8 +278,9 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
     me.tiles = launch.route->bad != 0 ? 0 : shape.tiles * launch.route->count;
   }
 
-  FragXLoad<F, Mode> loading{launch, shape, memory, image_slots(launch.tokens),
-                             image_slots(launch.tokens) * Mode::planes};
+  // Where x is in shared memory a window has its own kernel, and the slots are known when compiled.
+  const std::uint32_t slots = Mode::x_shared ? Mode::window : image_slots(launch.tokens);
+  FragXLoad<F, Mode> loading{launch, shape, memory, slots, slots * Mode::planes};
   loading.locate();
   if (!launch.overlapped) loading.ask();
   if (lane == 0) {
@@ -281,6 +309,8 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
   float* const sums =
       reinterpret_cast<float*>(memory + shape.sums_at) + group * 2 * shape.batch * group_warps * Mode::outputs;
   Mode mode;
+  FragTables<F> tables;
+  tables.set();
   std::uint32_t stage = 0;
   std::uint32_t parity = 0;
   std::uint32_t buffer = 0;
@@ -294,7 +324,7 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
       for (std::uint32_t c = 0; c < me.chunks; ++c) {
         const std::uint32_t done = c * shape.chunk;
         barrier_wait(&me.full[stage], parity);
-        me.add_chunk(mode, x, me.ring + stage * shape.chunk * P::bytes, me.begin + done,
+        me.add_chunk(mode, x, tables, me.ring + stage * shape.chunk * P::bytes, me.begin + done,
                      me.count - done < shape.chunk ? me.count - done : shape.chunk);
         sync_warp();
         if (lane == 0) me.issue(stage);

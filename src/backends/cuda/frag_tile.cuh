@@ -7,12 +7,35 @@
 
 namespace lanewise::cuda {
 
+// What look-ups of codes by permutation need, in registers for the whole kernel: constants would be moved into registers
+// anew for each, as only one of a permutation's three may be one (MXFP4: 60 of 400 instructions a super-block).
+template <class F>
+struct FragTables {
+  std::uint32_t word[4];  // sixteen codes
+  std::uint32_t fours;
+  // A trip through the lanes, so that the compiler knows neither a constant nor that all lanes have the same.
+  LW_DEVICE_MEMBER std::uint32_t own(std::uint32_t x) {
+    const std::uint32_t lane = thread_index() % 32;
+    return x + (lane - shuffle(lane, lane));
+  }
+  LW_DEVICE_INSIDE void set() {
+    if constexpr (FragPlan<F>::kind(0) == PartKind::SELECTOR) {
+      word[0] = own(F::quad(0, 0x3210U, 0, 0));
+      word[1] = own(F::quad(0, 0x7654U, 0, 0));
+      word[2] = own(F::quad(0, 0xBA98U, 0, 0));
+      word[3] = own(F::quad(0, 0xFEDCU, 0, 0));
+      fours = own(0x44444444U);
+    }
+  }
+};
+
 template <class F>
 struct FragTile {
   using P = FragPlan<F>;
   static constexpr std::uint32_t words = P::lane_words;
   static constexpr std::uint32_t header_words = P::header_words;
 
+  const FragTables<F>* tables;
   const std::uint8_t* tile;
   std::uint32_t t;
   std::uint32_t row;  // g
@@ -216,13 +239,13 @@ struct FragTile {
       // word as far as that goes together.
       const std::uint32_t word = lane[P::base(0) + s * 2 + h];
       std::uint32_t low_bits = word & 0x77777777U;
-      std::uint32_t halves = (word >> 1 & 0x44444444U) | 0x32103210U;
+      std::uint32_t halves = (word >> 1 & tables->fours) | 0x32103210U;
       if (j == 1) {
         low_bits = upper_half(low_bits);
         halves = upper_half(halves);
       }
-      const std::uint32_t lower = permute_signs(F::quad(0, 0x3210U, 0, 0), F::quad(0, 0x7654U, 0, 0), low_bits);
-      const std::uint32_t upper = permute_signs(F::quad(0, 0xBA98U, 0, 0), F::quad(0, 0xFEDCU, 0, 0), low_bits);
+      const std::uint32_t lower = permute_signs(tables->word[0], tables->word[1], low_bits);
+      const std::uint32_t upper = permute_signs(tables->word[2], tables->word[3], low_bits);
       return permute_signs(lower, upper, halves);
     } else {
       std::uint32_t p1 = 0;
