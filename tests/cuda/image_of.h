@@ -28,13 +28,21 @@ inline std::vector<std::uint8_t> image_of(const Activation& x, std::uint64_t fir
       put(at.exponents, b * slots + t, token.exponents[b]);
       for (std::uint32_t p = 0; p < planes; ++p) {
         const std::uint32_t column = cuda::image_column(slots, planes, t, p);
+        const auto put_digits = [&](std::uint64_t array, std::uint64_t i, std::int32_t sum) {
+          const std::uint64_t low = ((b * planes + p) * 2 * slots + t) * 16 + i;
+          const std::int32_t digit = ((sum + 32) & 63) - 32;
+          put(array, low, static_cast<std::int8_t>(digit));
+          put(array, low + std::uint64_t{slots} * 16, static_cast<std::int8_t>((sum - digit) / 64));
+        };
         for (std::uint64_t i = 0; i < 8; ++i) {
           const std::int8_t* codes = token.plane(p) + b * super_block + i * 32;
           std::memcpy(image.data() + at.codes + ((b * 8 + i) * columns + column) * 32, codes, 32);
           put(at.sums32, (b * 8 + i) * columns + column, std::accumulate(codes, codes + 32, std::int32_t{0}));
+          put_digits(at.digits32, i, std::accumulate(codes, codes + 32, std::int32_t{0}));
         }
         for (std::uint64_t i = 0; i < 16; ++i) {
           put(at.sums16, (b * 16 + i) * columns + column, token.plane_sums(p)[b * 16 + i]);
+          put_digits(at.digits16, i, token.plane_sums(p)[b * 16 + i]);
         }
       }
     }

@@ -140,6 +140,12 @@ LW_KERNEL_TEXT void LW_MOST_THREADS(image_most_threads) image_kernel(const Image
   let_next_start();
   wait_for_previous();
 
+  const auto put_digits = [&](std::uint64_t array, std::uint32_t b, std::uint32_t p, std::uint32_t group,
+                              std::int32_t sum) {
+    std::uint8_t* const to = image + array + ((std::uint64_t{b} * P + p) * 2 * where.slots + where.slot) * 16 + group;
+    to[0] = static_cast<std::uint8_t>(image_digit(sum, false));
+    to[std::uint64_t{where.slots} * 16] = static_cast<std::uint8_t>(image_digit(sum, true));
+  };
   for (std::uint32_t b = thread_index() / 32; b < task.blocks; b += block_threads() / 32) {
     std::uint32_t bits[8] = {0, 0, 0, 0, 0, 0, 0, 0};
     if (where.present) image_load(task, token, std::uint64_t{b} * 256 + lane * 8, bits);
@@ -165,10 +171,17 @@ LW_KERNEL_TEXT void LW_MOST_THREADS(image_most_threads) image_kernel(const Image
       std::int32_t sum = dot4(words[p][0], 0x01010101u, dot4(words[p][1], 0x01010101u, 0));
       sum += shuffle_xor(sum, 1);
       auto* const sums16 = reinterpret_cast<std::int32_t*>(image + at.sums16);
-      if (lane % 2 == 0) sums16[(std::uint64_t{b} * 16 + lane / 2) * columns + column] = sum;
+      if (lane % 2 == 0) {
+        sums16[(std::uint64_t{b} * 16 + lane / 2) * columns + column] = sum;
+        put_digits(at.digits16, b, p, lane / 2, sum);
+      }
       sum += shuffle_xor(sum, 2);
       auto* const sums32 = reinterpret_cast<std::int32_t*>(image + at.sums32);
-      if (lane % 4 == 0) sums32[(std::uint64_t{b} * 8 + lane / 4) * columns + column] = sum;
+      if (lane % 4 == 0) {
+        sums32[(std::uint64_t{b} * 8 + lane / 4) * columns + column] = sum;
+        put_digits(at.digits32, b, p, lane / 4, sum);
+        put_digits(at.digits32, b, p, 8 + lane / 4, 0);  // sixteen places, as of groups of 16
+      }
     }
     if (lane == 0) {
       const std::uint64_t index = std::uint64_t{b} * where.slots + where.slot;

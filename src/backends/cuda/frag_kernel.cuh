@@ -116,8 +116,8 @@ struct FragGroup {
   }
 };
 
-// The slice of x on its way to shared memory. Each trip to the L2 cache is a good part of a small product's time, so all
-// that a slice of K = 4096 needs is asked for at once, before anything is waited for.
+// The slice of x on its way to shared memory. Each trip to the L2 cache is a good part of a small product's time, so
+// all that a slice of K = 4096 needs is asked for at once, before anything is waited for.
 template <class F, class Mode>
 struct FragXLoad {
   const Launch& launch;
@@ -125,7 +125,7 @@ struct FragXLoad {
   std::uint8_t* memory;
   std::uint32_t slots, columns;
   const std::uint32_t* scale = nullptr;
-  const std::int32_t* sums = nullptr;
+  const std::int32_t* sums = nullptr;  // or words of digits
   const std::uint8_t* codes = nullptr;
 
   static constexpr bool digits = Mode::mins_by_product || Mode::offset_by_product;
@@ -142,43 +142,25 @@ struct FragXLoad {
   LW_DEVICE_INSIDE void locate() {
     const ImageOffsets at(slots, Mode::planes, launch.blocks);
     scale = reinterpret_cast<const std::uint32_t*>(launch.x + (F::exponent_scale ? at.exponents : at.powers));
-    sums = reinterpret_cast<const std::int32_t*>(launch.x + (FragFacts<F>::narrow ? at.sums16 : at.sums32));
+    const std::uint64_t narrow = digits ? at.digits16 : at.sums16;
+    const std::uint64_t wide = digits ? at.digits32 : at.sums32;
+    sums = reinterpret_cast<const std::int32_t*>(launch.x + (FragFacts<F>::narrow ? narrow : wide));
     codes = launch.x + at.codes;
   }
   LW_DEVICE_CONST std::uint32_t code_pieces() const { return launch.blocks * 16U * columns; }  // of 16 bytes
   LW_DEVICE_CONST std::uint32_t powers() const { return launch.blocks * slots; }
-  // A word of digits: number `i` of [blocks][planes][2][slots][4], of groups 4 * (i % 4) on.
-  LW_DEVICE_CONST std::uint32_t digit_word(std::uint32_t i) const {
-    const std::uint32_t slot = i / 4 % slots;
-    const std::uint32_t upper = i / (4 * slots) % 2;
-    const std::uint32_t plane = i / (8 * slots) % Mode::planes;
-    const std::uint32_t b = i / (8 * slots * Mode::planes);
-    std::uint32_t word = 0;
-    LW_UNROLL
-    for (std::uint32_t n = 0; n < 4; ++n) {
-      const std::uint32_t group = 4 * (i % 4) + n;
-      if (group >= FragFacts<F>::groups) break;
-      const auto sum = static_cast<std::int32_t>(
-          load1(sums + (b * FragFacts<F>::groups + group) * columns + image_column(slots, Mode::planes, slot, plane)));
-      const std::int32_t low = ((sum + 32) & 63) - 32;
-      word |= (static_cast<std::uint32_t>(upper != 0 ? (sum - low) / 64 : low) & 255U) << (8 * n);
-    }
-    return word;
-  }
   LW_DEVICE_CONST std::uint32_t sum_count() const {
     if constexpr (digits) return launch.blocks * Mode::planes * 8 * slots;
     return launch.blocks * FragFacts<F>::groups * (joined ? slots : columns);
   }
   LW_DEVICE_CONST std::int32_t sum(std::uint32_t i) const {
-    if constexpr (digits) {
-      return static_cast<std::int32_t>(digit_word(i));
-    } else if constexpr (joined) {
+    if constexpr (joined) {
       const std::int32_t* group = sums + i / slots * columns;
       const auto low = static_cast<std::int32_t>(load1(group + image_column(slots, Mode::planes, i % slots, 0)));
       const auto high = static_cast<std::int32_t>(load1(group + image_column(slots, Mode::planes, i % slots, 1)));
       return low + 256 * high;
     } else {
-      return F::offset * static_cast<std::int32_t>(load1(sums + i));
+      return (digits ? 1 : F::offset) * static_cast<std::int32_t>(load1(sums + i));
     }
   }
   LW_DEVICE_INSIDE void ask_codes(std::uint32_t from) {
@@ -343,7 +325,7 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
 
 template <class F, class Mode>
 LW_KERNEL_TEXT void LW_LAUNCH_BOUNDS(Mode::most_groups* group_threads, 1)
-    frag_kernel(const LW_GRID_CONSTANT Launch launch, const LW_GRID_CONSTANT FragShape shape) {
+    frag_kernel(const LW_GRID_CONSTANT FragShape shape, const LW_GRID_CONSTANT Launch launch) {
   frag_gemv<F, Mode>(launch, shape);
 }
 

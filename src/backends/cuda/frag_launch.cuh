@@ -32,7 +32,7 @@ int frag_start(const Launch& launch, void* stream, bool& fits) {
   fits = frag_shape(needs, launch, shape);
   if (!fits || shape.tiles == 0) return 0;
   return start(frag_kernel<F, Mode>, shape.blocks, shape.groups * group_threads, shape.bytes, launch.overlapped, stream,
-               launch, shape);
+               shape, launch);
 }
 
 /// cudaErrorInvalidConfiguration.

@@ -61,8 +61,8 @@ LW_DEVICE float lw_ue4m3_halved(std::uint32_t byte) {
 // Which NaN it is doesn't matter here: an output that is one is stored as the one that the arithmetic names.
 LW_DEVICE float lw_half_to_float(std::uint32_t bits) { return cuda::half_value(bits & 0xFFFFu); }
 
-// `n` holds four selectors, a nibble each, from bit 0 on. FragTile asks for the table's words by this and looks codes up
-// itself, for two quads that share a word.
+// `n` holds four selectors, a nibble each, from bit 0 on. FragTile asks for the table's words by this and looks codes
+// up itself, for two quads that share a word.
 LW_DEVICE std::uint32_t lw_table16(std::uint32_t n, std::uint32_t t0, std::uint32_t t1, std::uint32_t t2,
                                    std::uint32_t t3) {
   const std::uint32_t low = cuda::permute(t0, t1, n & 0x7777u);

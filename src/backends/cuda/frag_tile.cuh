@@ -7,8 +7,9 @@
 
 namespace lanewise::cuda {
 
-// What look-ups of codes by permutation need, in registers for the whole kernel: constants would be moved into registers
-// anew for each, as only one of a permutation's three may be one (MXFP4: 60 of 400 instructions a super-block).
+// What look-ups of codes by permutation need, in registers for the whole kernel: constants would be moved into
+// registers anew for each, as only one of a permutation's three may be one (MXFP4: 60 of 400 instructions a
+// super-block).
 template <class F>
 struct FragTables {
   std::uint32_t word[4];  // sixteen codes

@@ -7,6 +7,7 @@ namespace lanewise::cuda {
 
 using gpu::image_bytes;
 using gpu::image_column;
+using gpu::image_digit;
 using gpu::image_slice;
 using gpu::image_slice_at;
 using gpu::image_slots;

@@ -4,6 +4,8 @@
 //   int8   codes[blocks][8][C][32]   element k of a super-block at [k / 32][column][k % 32]
 //   int32  sums16[blocks][16][C]     sums of 16 consecutive elements
 //   int32  sums32[blocks][8][C]      sums of 32
+//   int8   digits16[blocks][P][2][slots][16]  image_digit of sums16, the low ones first
+//   int8   digits32[blocks][P][2][slots][16]  the same of sums32, zero from the ninth on
 //   float  powers[blocks][slots]     2^e
 //   int32  exponents[blocks][slots]  e
 //   uint32 poisoned[8]               1: x held a NaN, an infinity or an |x| >= 2^64, so that every output is NaN
@@ -33,14 +35,23 @@ LW_BOTH std::uint32_t image_column(std::uint32_t slots, std::uint32_t planes, st
   return slots == 8 ? plane * 8 + token : token * planes + plane;
 }
 
+/// A sum of at most 32 codes in two digits to the base 64, -32..31 and the rest (at most 64), for products by matrix
+/// units.
+LW_BOTH std::int32_t image_digit(std::int32_t sum, bool upper) {
+  const std::int32_t low = ((sum + 32) & 63) - 32;
+  return upper ? (sum - low) / 64 : low;
+}
+
 /// Where the arrays of a slice start, in bytes; each is aligned to 256.
 struct ImageOffsets {
-  std::uint64_t codes, sums16, sums32, powers, exponents, poisoned, xq, x, bytes;
+  std::uint64_t codes, sums16, sums32, digits16, digits32, powers, exponents, poisoned, xq, x, bytes;
   LW_BOTH ImageOffsets(std::uint32_t slots, std::uint32_t planes, std::uint64_t blocks)
       : codes(0),
         sums16(blocks * 256 * slots * planes),
         sums32(sums16 + blocks * 64 * slots * planes),
-        powers(up(sums32 + blocks * 32 * slots * planes)),
+        digits16(up(sums32 + blocks * 32 * slots * planes)),
+        digits32(digits16 + blocks * 32 * slots * planes),
+        powers(up(digits32 + blocks * 32 * slots * planes)),
         exponents(up(powers + blocks * 4 * slots)),
         poisoned(up(exponents + blocks * 4 * slots)),
         xq(poisoned + 256),

@@ -56,7 +56,6 @@ struct ImageTask {
 /// Matrices of one format and K that read one slice (1..8 tokens) of an image of x. All by value: a launch keeps
 /// nothing on the host, so it can be captured into a graph.
 struct Launch {
-  Target targets[most_targets];
   std::uint32_t count = 0;          ///< of targets
   const std::uint8_t* x = nullptr;  ///< the slice, see image.h
   std::uint32_t tokens = 0;
@@ -72,7 +71,8 @@ struct Launch {
   std::uint32_t multiprocessors = 0;
   std::uint32_t shared_bytes = 0;        ///< of shared memory that a block may have; 0: 48 KB
   std::uint32_t tile[4] = {0, 0, 0, 0};  ///< 0: the family chooses; frag: FragShape's groups, chunk, stages, batch
-  bool overlapped = false;  ///< programmatic dependent launch: may start while the launch before still runs
+  bool overlapped = false;       ///< programmatic dependent launch: may start while the launch before still runs
+  Target targets[most_targets];  ///< last: what a launch of one target reads of its arguments lies close together
 };
 
 }  // namespace lanewise::gpu
