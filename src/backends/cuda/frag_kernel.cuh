@@ -24,17 +24,13 @@ struct FragGroup {
   std::uint32_t step = 0;
   std::uint32_t tiles = 0;             // of all experts
   std::uint32_t begin = 0, count = 0;  // the eighth's super-blocks
-  std::uint32_t chunks = 0;            // of an eighth
-  std::uint8_t* ring = nullptr;
-  Barrier* full = nullptr;
   std::uint8_t* scratch = nullptr;
-  // What to ask for next: the chunk of a tile, and where it lies.
-  std::uint32_t next_tile = 0, next_chunk = 0;
+  // What to ask for next: of which tile, how many super-blocks of it are left, and where they lie.
+  std::uint32_t next_tile = 0, left = 0;
   const std::uint8_t* next = nullptr;
-  const std::uint8_t* next_row = nullptr;  // of that tile's first chunk
-
+  const std::uint8_t* next_row = nullptr;  // the tile's first
   std::uint64_t row_step = 0;    // bytes from this group's tile to its next, where there is one target
-  std::uint32_t tail_short = 0;  // bytes that the last super-block of a row lacks
+  std::uint32_t tail_short = 0;  // bytes that the eighth's last super-block lacks
 
   LW_DEVICE_CONST std::uint32_t tail_groups() const { return static_cast<std::uint32_t>(launch.cols % frag_cols / 32); }
   LW_DEVICE_CONST bool is_single() const { return launch.count == 1 && launch.route == nullptr; }
@@ -44,25 +40,27 @@ struct FragGroup {
     return place.w + place.row / frag_rows * tile_row_bytes() + begin * std::uint64_t{P::bytes};
   }
   LW_DEVICE_INSIDE void aim() {
-    next_tile = first;
+    next_tile = count == 0 ? tiles : first;
+    left = count;
     row_step = tile_row_bytes() * step;
-    if (P::has_tail && tail_groups() != 0) {
+    if (P::has_tail && begin + count == launch.blocks && tail_groups() != 0) {
       tail_short = P::bytes - tail_groups() * 32 / F::elements * F::bytes * frag_rows;
     }
     if (next_tile < tiles) next = next_row = tile_begin(next_tile);
   }
-  // One lane: asks for the next chunk into a stage, if there is one.
-  LW_DEVICE_INSIDE void issue(std::uint32_t stage) {
-    if (next_tile >= tiles || count == 0) return;
-    const std::uint32_t done = next_chunk * shape.chunk;
-    const std::uint32_t n = count - done < shape.chunk ? count - done : shape.chunk;
+  // One lane: asks for the next chunk into the stage at `to` of shared memory, if there is one. Kept short: a warp does
+  // this for every chunk, and all of it waits.
+  LW_DEVICE_INSIDE void issue(std::uint32_t to, Barrier* barrier) {
+    if (next_tile >= tiles) return;
+    const std::uint32_t n = left < shape.chunk ? left : shape.chunk;
     std::uint32_t bytes = n * P::bytes;
-    if (P::has_tail && begin + done + n == launch.blocks) bytes -= tail_short;
-    barrier_expect(&full[stage], bytes);
-    copy_bulk(ring + stage * shape.chunk * P::bytes, next, bytes, &full[stage]);
+    left -= n;
+    if (P::has_tail && left == 0) bytes -= tail_short;
+    barrier_expect(barrier, bytes);
+    copy_bulk(memory + to, next, bytes, barrier);
     next += bytes;
-    if (++next_chunk == chunks) {
-      next_chunk = 0;
+    if (left == 0) {
+      left = count;
       next_tile += step;
       if (is_single()) {
         next_row += row_step;
@@ -94,7 +92,7 @@ struct FragGroup {
   }
 
   // The outputs of `n` tiles from `tile` on; by the whole group.
-  LW_DEVICE_INSIDE void finish(const float* sums, std::uint32_t tile, std::uint32_t n, const std::uint32_t* poisoned) {
+  LW_DEVICE_INSIDE void finish(const float* sums, std::uint32_t tile, std::uint32_t n, bool poisoned) {
     const std::uint32_t thread = thread_index() % group_threads;
     LW_NO_UNROLL
     for (std::uint32_t i = thread; i < n * Mode::outputs; i += group_threads) {
@@ -110,7 +108,7 @@ struct FragGroup {
       const std::uint64_t row = place.row + output / Mode::window;
       const std::uint32_t token = output % Mode::window;
       if (row < target.rows && token < launch.tokens) {
-        store_output(launch, target, row, token, y, poisoned[token] != 0, place.expert);
+        store_output(launch, target, row, token, y, poisoned, place.expert);
       }
     }
   }
@@ -249,9 +247,9 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
   me.step = grid_blocks() * shape.groups;
   me.begin = eighth_begin(me.warp, launch.blocks);
   me.count = eighth_begin(me.warp + 1, launch.blocks) - me.begin;
-  me.chunks = (me.count + shape.chunk - 1) / shape.chunk;
-  me.ring = memory + shape.rings_at + warp * shape.stages * shape.chunk * P::bytes;
-  me.full = reinterpret_cast<Barrier*>(memory + shape.barriers_at) + warp * shape.stages;
+  const std::uint32_t stage_bytes = shape.chunk * P::bytes;
+  const std::uint32_t ring = shape.rings_at + warp * shape.stages * stage_bytes;
+  auto* const full = reinterpret_cast<Barrier*>(memory + shape.barriers_at) + warp * shape.stages;
   me.scratch = memory + shape.scratch_at + group * P::bytes;
 
   me.tiles = shape.tiles;
@@ -268,10 +266,10 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
   if (lane == 0) {
     me.aim();
     LW_NO_UNROLL
-    for (std::uint32_t s = 0; s < shape.stages; ++s) barrier_init(&me.full[s], 1);
+    for (std::uint32_t s = 0; s < shape.stages; ++s) barrier_init(&full[s], 1);
     barrier_publish();
     LW_NO_UNROLL
-    for (std::uint32_t s = 0; s < shape.stages; ++s) me.issue(s);
+    for (std::uint32_t s = 0; s < shape.stages; ++s) me.issue(ring + s * stage_bytes, &full[s]);
   }
   if constexpr (F::grid_words != 0) {
     auto* grid = reinterpret_cast<std::uint32_t*>(memory);
@@ -282,44 +280,53 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
     wait_for_previous();
     loading.ask();
   }
+  // A thread's outputs are all of one token; asked for here, since nothing else is left to wait for at the end.
+  const ImageOffsets at_image(slots, Mode::planes, launch.blocks);
+  const bool poisoned = load1(launch.x + at_image.poisoned + thread % Mode::window * 4) != 0;
   FragX x;
   loading.take(x);
   sync_block();
 
-  const ImageOffsets at(x.slots, Mode::planes, launch.blocks);
-  const auto* poisoned = reinterpret_cast<const std::uint32_t*>(launch.x + at.poisoned);
-  float* const sums =
-      reinterpret_cast<float*>(memory + shape.sums_at) + group * 2 * shape.batch * group_warps * Mode::outputs;
+  float* sums = reinterpret_cast<float*>(memory + shape.sums_at) + group * 2 * shape.batch * group_warps * Mode::outputs;
   Mode mode;
   FragTables<F> tables;
   tables.set();
   std::uint32_t stage = 0;
+  std::uint32_t at = ring;
   std::uint32_t parity = 0;
-  std::uint32_t buffer = 0;
+  bool second = false;
   LW_NO_UNROLL
-  for (std::uint32_t tile = me.first; tile < me.tiles; tile += shape.batch * me.step) {
-    float* const here = sums + buffer * shape.batch * group_warps * Mode::outputs;
+  for (std::uint32_t tile = me.first; tile < me.tiles;) {
     std::uint32_t n = 0;
+    float* out = sums + me.warp * Mode::outputs;
+    const std::uint32_t from = tile;
     LW_NO_UNROLL
-    for (std::uint32_t now = tile; n < shape.batch && now < me.tiles; ++n, now += me.step) {
+    do {
       LW_NO_UNROLL
-      for (std::uint32_t c = 0; c < me.chunks; ++c) {
-        const std::uint32_t done = c * shape.chunk;
-        barrier_wait(&me.full[stage], parity);
-        me.add_chunk(mode, x, tables, me.ring + stage * shape.chunk * P::bytes, me.begin + done,
-                     me.count - done < shape.chunk ? me.count - done : shape.chunk);
+      for (std::uint32_t done = 0; done < me.count;) {
+        const std::uint32_t some = me.count - done < shape.chunk ? me.count - done : shape.chunk;
+        barrier_wait(&full[stage], parity);
+        me.add_chunk(mode, x, tables, memory + at, me.begin + done, some);
+        done += some;
         sync_warp();
-        if (lane == 0) me.issue(stage);
+        if (lane == 0) me.issue(at, &full[stage]);
+        at += stage_bytes;
         if (++stage == shape.stages) {
           stage = 0;
+          at = ring;
           parity ^= 1;
         }
       }
-      mode.fold(here + (n * group_warps + me.warp) * Mode::outputs);
-    }
+      mode.fold(out);
+      out += group_warps * Mode::outputs;
+      tile += me.step;
+    } while (++n < shape.batch && tile < me.tiles);
     sync_group(group);
-    me.finish(here, tile, n, poisoned);
-    buffer ^= 1;
+    me.finish(sums, from, n, poisoned);
+    // Two batches take turns, so that no one waits for who is still storing.
+    const std::uint32_t batch = shape.batch * group_warps * Mode::outputs;
+    sums = second ? sums - batch : sums + batch;
+    second = !second;
   }
 }
 
