@@ -46,6 +46,17 @@ LW_FN lw_float iq1_m_d(lw_word raw) { return lw_half_to_float(raw) * 0.125f; }
 LW_NO_MIN(iq1_m)
 LW_DECODE_END
 
+#if LW_NIBBLES
+#include "nibbles.h"
+
+#define LW_IQ1_M_EIGHTS LW_IQ1_GRID_ENTRIES
+
+LW_DECODE_BEGIN
+LW_WHERE lw_u32 iq1_m_eight_codes(lw_u32 flipped) { return flipped != 0u ? LW_IQ1_CODES_FLIPPED : LW_IQ1_CODES_PLAIN; }
+LW_FN lw_word iq1_m_grid_entry(lw_u32 entry) { return lw_iq1_eight(lw_iq1_grid[entry]); }
+LW_DECODE_END
+#endif
+
 #if LW_RUNS
 #include "iq1_runs.h"
 

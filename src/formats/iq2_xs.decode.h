@@ -41,6 +41,19 @@ LW_FN lw_float iq2_xs_d(lw_word raw) { return lw_half_to_float(raw) * 0.125f; }
 LW_NO_MIN(iq2_xs)
 LW_DECODE_END
 
+#if LW_NIBBLES
+#include "nibbles.h"
+
+#define LW_IQ2_XS_EIGHTS LW_IQ2_XS_GRID_ENTRIES
+
+LW_DECODE_BEGIN
+LW_WHERE lw_u32 iq2_xs_eight_codes(lw_u32 flipped) { return flipped != 0u ? LW_IQ2_CODES_FLIPPED : LW_IQ2_CODES_PLAIN; }
+LW_FN lw_word iq2_xs_grid_entry(lw_u32 entry) {
+  return lw_iq2_eight(lw_iq2_xs_grid[2u * entry], lw_iq2_xs_grid[2u * entry + 1u]);
+}
+LW_DECODE_END
+#endif
+
 #if LW_RUNS
 #include "iq2_runs.h"
 

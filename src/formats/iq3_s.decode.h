@@ -40,6 +40,15 @@ LW_FN lw_float iq3_s_d(lw_word raw) { return lw_half_to_float(raw); }
 LW_NO_MIN(iq3_s)
 LW_DECODE_END
 
+#if LW_NIBBLES
+#define LW_IQ3_S_EIGHTS 0
+
+LW_DECODE_BEGIN
+LW_WHERE lw_u32 iq3_s_eight_codes(lw_u32) { return 0u; }
+LW_FN lw_word iq3_s_grid_entry(lw_u32 entry) { return lw_iq3_s_grid[entry]; }
+LW_DECODE_END
+#endif
+
 #if LW_RUNS
 #include "iq3_runs.h"
 

@@ -39,6 +39,15 @@ LW_FN lw_float iq3_xxs_d(lw_word raw) { return lw_half_to_float(raw) * 0.25f; }
 LW_NO_MIN(iq3_xxs)
 LW_DECODE_END
 
+#if LW_NIBBLES
+#define LW_IQ3_XXS_EIGHTS 0
+
+LW_DECODE_BEGIN
+LW_WHERE lw_u32 iq3_xxs_eight_codes(lw_u32) { return 0u; }
+LW_FN lw_word iq3_xxs_grid_entry(lw_u32 entry) { return lw_iq3_xxs_grid[entry]; }
+LW_DECODE_END
+#endif
+
 #if LW_RUNS
 #include "iq3_runs.h"
 

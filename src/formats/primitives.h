@@ -123,6 +123,10 @@
 
 // Whether grid formats offer runs of 8 to 32 elements (runs.h) beside their quads: in C++20, and in lanes where a
 // backend defines it as 1.
+// A backend that looks eights up as nibbles (nibbles.h) defines this as 1.
+#ifndef LW_NIBBLES
+#define LW_NIBBLES 0
+#endif
 #ifndef LW_RUNS
 #if defined(__cplusplus) && !defined(__METAL_VERSION__) && !defined(__CUDACC__) && !defined(LW_LANES) && \
     !defined(LW_DECODE_SPACE)

@@ -207,6 +207,10 @@ LW_DEVICE std::int32_t dot4(std::uint32_t a, std::uint32_t b, std::int32_t sum) 
   for (std::uint32_t i = 0; i < 4; ++i) sum += signed_byte(a, i) * signed_byte(b, i);
   return sum;
 }
+LW_DEVICE std::uint32_t dot4_unsigned(std::uint32_t a, std::uint32_t b, std::uint32_t sum) {
+  for (int i = 0; i < 4; ++i) sum += (a >> (8 * i) & 255) * (b >> (8 * i) & 255);
+  return sum;
+}
 LW_DEVICE std::uint32_t permute_signs(std::uint32_t a, std::uint32_t b, std::uint32_t selector) {
   const std::uint64_t both = std::uint64_t{b} << 32 | a;
   std::uint32_t out = 0;

@@ -13,12 +13,16 @@
   LW_DEVICE_MEMBER std::int32_t exponent(std::uint32_t raw) { return name##_exponent(raw); } \
   static constexpr bool exponent_scale = true;
 
-#define LW_FRAG_GRID_0(name, NAME)               \
-  static constexpr std::uint32_t grid_words = 0; \
-  LW_DEVICE_MEMBER std::uint32_t grid_word(std::uint32_t) { return 0; }
-#define LW_FRAG_GRID_1(name, NAME)                                     \
-  static constexpr std::uint32_t grid_words = LW_##NAME##_TABLE_WORDS; \
-  LW_DEVICE_MEMBER std::uint32_t grid_word(std::uint32_t i) { return LW_##NAME##_TABLE[i]; }
+#define LW_FRAG_GRID_0(name, NAME)                 \
+  static constexpr std::uint32_t grid_entries = 0; \
+  static constexpr bool eights = false;            \
+  LW_DEVICE_MEMBER std::uint32_t grid_entry(std::uint32_t) { return 0; }
+// An entry as it lies in shared memory, a word: eight nibbles (formats/nibbles.h) or four codes.
+#define LW_FRAG_GRID_1(name, NAME)                                                                     \
+  static constexpr bool eights = LW_##NAME##_EIGHTS != 0;                                              \
+  static constexpr std::uint32_t grid_entries = eights ? LW_##NAME##_EIGHTS : LW_##NAME##_TABLE_WORDS; \
+  LW_DEVICE_MEMBER std::uint32_t grid_entry(std::uint32_t i) { return name##_grid_entry(i); }          \
+  LW_BOTH static std::uint32_t eight_codes(std::uint32_t flipped) { return name##_eight_codes(flipped); }
 
 /// Declares lanewise::cuda::NAME after the decode file was included.
 #define LW_FRAG_FORMAT(name, NAME, kind, min, grid)                                                                   \

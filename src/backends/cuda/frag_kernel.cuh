@@ -29,8 +29,8 @@ struct FragGroup {
   std::uint32_t next_tile = 0, left = 0;
   const std::uint8_t* next = nullptr;
   const std::uint8_t* next_row = nullptr;  // the tile's first
-  std::uint64_t row_step = 0;    // bytes from this group's tile to its next, where there is one target
-  std::uint32_t tail_short = 0;  // bytes that the eighth's last super-block lacks
+  std::uint64_t row_step = 0;              // bytes from this group's tile to its next, where there is one target
+  std::uint32_t tail_short = 0;            // bytes that the eighth's last super-block lacks
 
   LW_DEVICE_CONST std::uint32_t tail_groups() const { return static_cast<std::uint32_t>(launch.cols % frag_cols / 32); }
   LW_DEVICE_CONST bool is_single() const { return launch.count == 1 && launch.route == nullptr; }
@@ -271,10 +271,7 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
     LW_NO_UNROLL
     for (std::uint32_t s = 0; s < shape.stages; ++s) me.issue(ring + s * stage_bytes, &full[s]);
   }
-  if constexpr (F::grid_words != 0) {
-    auto* grid = reinterpret_cast<std::uint32_t*>(memory);
-    for (std::uint32_t i = thread; i < F::grid_words; i += block_threads()) grid[i] = F::grid_word(i);
-  }
+  if constexpr (F::grid_entries != 0) FragTables<F>::fill_grid(memory);
   if (launch.overlapped) {
     let_next_start();
     wait_for_previous();
@@ -287,7 +284,8 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
   loading.take(x);
   sync_block();
 
-  float* sums = reinterpret_cast<float*>(memory + shape.sums_at) + group * 2 * shape.batch * group_warps * Mode::outputs;
+  float* sums =
+      reinterpret_cast<float*>(memory + shape.sums_at) + group * 2 * shape.batch * group_warps * Mode::outputs;
   Mode mode;
   FragTables<F> tables;
   tables.set();

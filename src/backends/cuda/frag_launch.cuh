@@ -12,7 +12,7 @@ int frag_start(const Launch& launch, void* stream, bool& fits) {
   const bool joined = F::has_min && Mode::joins && Mode::x_shared;
   FragNeeds needs{};
   needs.tile_bytes = FragPlan<F>::bytes;
-  needs.grid_bytes = F::grid_words * 4;
+  needs.grid_bytes = FragTables<F>::grid_bytes;
   needs.outputs = Mode::outputs;
   needs.most_groups = Mode::most_groups;
   needs.has_scratch = launch.cols % frag_cols != 0;

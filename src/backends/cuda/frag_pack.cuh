@@ -78,6 +78,27 @@ struct FragPacker {
     return value;
   }
 
+  // Word 2x + h of the signs, part i.
+  LW_DEVICE_MEMBER std::uint32_t flips_word(const RawTile& raw, std::uint32_t lane, std::uint32_t index,
+                                            std::uint32_t i) {
+    const std::uint32_t t = lane % 4;
+    const std::uint32_t row = lane / 4 + 8 * (index % 2);
+    if (row >= raw.rows) return 0;
+    std::uint32_t word = P::flip_nibbles ? lane_nibble(raw, row, index / 2 * 4 + t) : 0;
+    for (std::uint32_t n = 0; n < 4; ++n) {
+      const std::uint32_t q = 8 * (index / 2 * 4 + n) + 2 * t;
+      const std::uint32_t part = quad_part(raw, row, q, i);
+      std::uint32_t nibbles = 0;  // bit k: that of nibble k
+      if (P::is_sign_index(i)) {
+        nibbles = P::parities(part) | (P::has_ninth ? quad_part(raw, row, q, 0) >> 8 : 0);
+      } else {
+        const std::uint32_t signs = part | quad_part(raw, row, q + 1, i) << 4;
+        for (std::uint32_t k = 0; k < 8; ++k) nibbles |= (signs >> P::flipped_element(k) & 1) << k;
+      }
+      for (std::uint32_t k = 0; k < 8; ++k) word |= (nibbles >> k & 1) << (4 * k + n);
+    }
+    return word;
+  }
   LW_DEVICE_MEMBER std::uint32_t lane_word(const RawTile& raw, std::uint32_t lane, std::uint32_t k) {
     const std::uint32_t t = lane % 4;
     const std::uint32_t g = lane / 4;
@@ -94,6 +115,10 @@ struct FragPacker {
         if (row < raw.rows) word = quad_part(raw, row, 2 * t + index / 2, i);
         continue;
       }
+      if (kind == PartKind::FLIPS) {
+        word = flips_word(raw, lane, index, i);
+        continue;
+      }
       const bool plane = kind == PartKind::PLANE || kind == PartKind::SELECTOR;
       const std::uint32_t a_word = plane                      ? 8 / w
                                    : kind == PartKind::QUAD   ? 32 / w
@@ -106,17 +131,17 @@ struct FragPacker {
         if (row >= raw.rows || lin / 2 >= raw.groups) continue;
         const std::uint32_t at = kind == PartKind::EIGHT      ? n * P::eight_bits + P::eight_offset(i)
                                  : kind == PartKind::SELECTOR ? 16 * n
+                                 : kind == PartKind::EIGHT8   ? 8 * n
                                                               : n * w;
-        const std::uint32_t part = quad_part(raw, row, 8 * (lin / 2) + 2 * t + lin % 2, i);
+        std::uint32_t part = quad_part(raw, row, 8 * (lin / 2) + 2 * t + lin % 2, i);
+        if (kind == PartKind::EIGHT8) part &= 255;
         word |= (kind == PartKind::SELECTOR ? P::selectors(part) : P::spread(i, part)) << at;
       }
-      if (kind == PartKind::EIGHT && P::has_lane_nibbles && P::is_first_eight(i)) {
+      if (kind == PartKind::EIGHT && P::is_first_eight(i)) {
         for (std::uint32_t n = 0; n < P::nibbles_a_word; ++n) {
           const std::uint32_t nibble = index * P::nibbles_a_word + n;
           const std::uint32_t row = g + 8 * (nibble % 2);
-          if (row < raw.rows) {
-            word |= lane_nibble(raw, row, nibble / 2 * 4 + t) << (P::eights * P::eight_bits + 4 * n);
-          }
+          if (row < raw.rows) word |= lane_nibble(raw, row, nibble / 2 * 4 + t) << P::nibble_bit(nibble);
         }
       }
     }
@@ -214,17 +239,35 @@ struct FragPacker {
       return P::gather(i, word_of(tile, lane, first + lin / (8 / w) * 2 + h) >> (lin % (8 / w) * w) & P::mask(i));
     }
     if (kind == PartKind::GROUP) return lane_nibble_of(tile, row, s) >> P::sc_bits;
+    if (kind == PartKind::FLIPS) {
+      const std::uint32_t nibbles = flips_of(tile, row, s, lane, first);
+      if (P::is_sign_index(i)) return P::sign_index(nibbles & 0xFE);
+      std::uint32_t signs = 0;
+      for (std::uint32_t k = 0; k < 8; ++k) signs |= (nibbles >> k & 1) << P::flipped_element(k);
+      return signs >> (4 * (q % 2)) & 15;
+    }
     const std::uint32_t value = kind == PartKind::QUAD ? 2 * lin + h : 2 * s + h;
-    const std::uint32_t a_word = kind == PartKind::QUAD ? 32 / w : kind == PartKind::EIGHT8 ? 4 : P::eights;
+    if (kind == PartKind::EIGHT8) {
+      const std::uint32_t ninth = P::has_ninth ? flips_of(tile, row, s, lane, P::flips_base()) & 1 : 0;
+      return (word_of(tile, lane, first + value / 4) >> (value % 4 * 8) & 255) | ninth << 8;
+    }
+    const std::uint32_t a_word = kind == PartKind::QUAD ? 32 / w : P::eights;
     const std::uint32_t at =
         kind == PartKind::EIGHT ? value % a_word * P::eight_bits + P::eight_offset(i) : value % a_word * w;
     return P::gather(i, word_of(tile, lane, first + value / a_word) >> at & P::mask(i));
   }
+  // Bit k: that of nibble k, of the eight of group s.
+  LW_DEVICE_MEMBER std::uint32_t flips_of(const std::uint8_t* tile, std::uint32_t row, std::uint32_t s,
+                                          std::uint32_t lane, std::uint32_t first) {
+    const std::uint32_t word = word_of(tile, lane, first + s / 4 * 2 + row / 8);
+    std::uint32_t nibbles = 0;
+    for (std::uint32_t k = 0; k < 8; ++k) nibbles |= (word >> (4 * k + s % 4) & 1) << k;
+    return nibbles;
+  }
   LW_DEVICE_MEMBER std::uint32_t lane_nibble_of(const std::uint8_t* tile, std::uint32_t row, std::uint32_t group) {
+    if (!P::has_lane_nibbles) return 0;
     const std::uint32_t nibble = 2 * (group / 4) + row / 8;
-    const std::uint32_t a_word = P::nibbles_a_word == 0 ? 1 : P::nibbles_a_word;
-    const std::uint32_t word = word_of(tile, row % 8 * 4 + group % 4, P::eight_base() + nibble / a_word);
-    return P::has_lane_nibbles ? word >> ((P::eights * P::eight_bits + 4 * (nibble % a_word)) % 32) & 15 : 0;
+    return word_of(tile, row % 8 * 4 + group % 4, P::nibble_word(nibble)) >> P::nibble_bit(nibble) & 15;
   }
   LW_DEVICE_MEMBER std::uint32_t packed_sc(const std::uint8_t* tile, std::uint32_t row, std::uint32_t i, bool is_mn) {
     if (P::sc_in_lanes) return lane_nibble_of(tile, row, i) & ((1U << P::sc_bits) - 1);

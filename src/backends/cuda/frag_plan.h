@@ -14,6 +14,10 @@
 //          numbers of quads that a decode file spreads over bytes: they are spread here
 //   selector (nibbles of a table)                         word 2 * (lin / 2) + h, element i at 16 * (lin % 2) + 4 * i
 //   quad   (a number of w bits for each quad)             value 2 * lin + h, 32/w of them a word
+//   flips  (signs of eights, for a grid's codes)          word 2 * (s / 4) + h: of nibble n bit s % 4 is that of
+//   element
+//          n or of a quad's element in its byte (flip_nibble); where an eighth sign is by parity, parities, and in
+//          nibble 0 the number of group 4x + t, or ninth bits of indices
 //   eight  (a number of w bits for two quads)             value 2 * s + h; 8 bits: four a word; the others together, as
 //                                                         many (a power of two) as fit a word, what is left over in
 //                                                         nibbles for numbers of group 4x + t: nibble 2x + h
@@ -32,7 +36,7 @@ namespace lanewise::cuda {
 inline constexpr std::uint32_t frag_rows = 16;
 inline constexpr std::uint32_t frag_cols = 256;
 
-enum class PartKind : std::uint8_t { NONE, PLANE, SELECTOR, QUAD, EIGHT8, EIGHT, GROUP, BYTES };
+enum class PartKind : std::uint8_t { NONE, PLANE, SELECTOR, QUAD, EIGHT8, EIGHT, FLIPS, GROUP, BYTES };
 
 LW_BOTH std::uint32_t bit_count(std::uint32_t word) {
   std::uint32_t n = 0;
@@ -52,9 +56,13 @@ struct FragPlan {
   LW_BOTH static std::uint32_t raw_mask(std::uint32_t i) { return i < F::quad_parts ? F::quad_part(0, i).mask : 0; }
   // Numbers of quads without a grid are bits or crumbs of its four codes.
   LW_BOTH static bool is_spread(std::uint32_t i) {
-    return F::grid_words == 0 && (raw_mask(i) == 15 || raw_mask(i) == 255) && !is_same(0, 1, i);
+    return F::grid_entries == 0 && (raw_mask(i) == 15 || raw_mask(i) == 255) && !is_same(0, 1, i);
   }
-  LW_BOTH static bool is_sign_index(std::uint32_t i) { return F::grid_words != 0 && raw_mask(i) == 127; }
+  // Signs of eights, by an index of seven bits, and of quads.
+  LW_BOTH static bool is_sign_index(std::uint32_t i) { return F::grid_entries != 0 && raw_mask(i) == 127; }
+  LW_BOTH static bool is_flips(std::uint32_t i) {
+    return is_sign_index(i) || (F::grid_entries != 0 && raw_mask(i) == 15 && !is_same(0, 1, i));
+  }
   LW_BOTH static std::uint32_t mask(std::uint32_t i) {
     return is_spread(i) ? (raw_mask(i) == 15 ? 0x01010101u : 0x03030303u) : raw_mask(i);
   }
@@ -67,9 +75,10 @@ struct FragPlan {
     if (m == 0xFFFFFFFFu) return quads_a_block > 8 && is_same(0, 8, i) ? PartKind::BYTES : PartKind::PLANE;
     if (m == 0x0F0F0F0Fu && F::ends_by_table) return PartKind::SELECTOR;
     if (m == 0x0F0F0F0Fu || m == 0x03030303u || m == 0x01010101u) return PartKind::PLANE;
+    if (is_flips(i)) return PartKind::FLIPS;
     if (!is_same(0, 1, i)) return PartKind::QUAD;
     if (is_same(0, 2, i)) return PartKind::GROUP;
-    return bit_count(m) == 8 ? PartKind::EIGHT8 : PartKind::EIGHT;
+    return bit_count(m) >= 8 ? PartKind::EIGHT8 : PartKind::EIGHT;
   }
   LW_BOTH static std::uint32_t width(std::uint32_t i) {
     return kind(i) == PartKind::PLANE || kind(i) == PartKind::SELECTOR ? bit_count(mask(i)) / 4 : bit_count(mask(i));
@@ -91,10 +100,8 @@ struct FragPlan {
     while (2 * n * eight_width() <= 32) n *= 2;
     return n;
   }
-  /// A part's number as this layout has it, and back: a plane's four codes spread over bytes; of seven signs that have
-  /// an eighth by parity, the parity of the first n, n = 1..7, so that neighbours tell a sign and no bits are counted.
+  /// A part's number as this layout has it, and back: a plane's four codes spread over bytes.
   LW_BOTH static std::uint32_t spread(std::uint32_t i, std::uint32_t raw) {
-    if (is_sign_index(i)) return (raw ^ raw << 1 ^ raw << 2 ^ raw << 3 ^ raw << 4 ^ raw << 5 ^ raw << 6) & 127;
     if (!is_spread(i)) return raw;
     const std::uint32_t w = width(i);
     std::uint32_t word = 0;
@@ -102,12 +109,35 @@ struct FragPlan {
     return word;
   }
   LW_BOTH static std::uint32_t gather(std::uint32_t i, std::uint32_t word) {
-    if (is_sign_index(i)) return (word ^ word << 1) & 127;
     if (!is_spread(i)) return word;
     const std::uint32_t w = width(i);
     std::uint32_t raw = 0;
     for (std::uint32_t n = 0; n < 4; ++n) raw |= (word >> (8 * n) & ((1U << w) - 1)) << (w * n);
     return raw;
+  }
+  /// Where the sign of an eight's element n lies among the nibbles of its word: those of looked up nibbles as they are;
+  /// else a quad's in four bytes.
+  LW_BOTH static std::uint32_t flip_nibble(std::uint32_t n) { return F::eights ? n : 2 * (n % 4) + n / 4; }
+  LW_BOTH static std::uint32_t flipped_element(std::uint32_t nibble) {
+    return F::eights ? nibble : nibble / 2 + nibble % 2 * 4;
+  }
+  /// Of seven signs that have an eighth by parity, the parity of those in the first n nibbles, n = 1..7, at bit n, so
+  /// that neighbours tell a sign and no bits are counted; and back.
+  LW_BOTH static std::uint32_t parities(std::uint32_t index) {
+    const std::uint32_t signs = index | (bit_count(index) % 2) << 7;
+    std::uint32_t all = 0;
+    std::uint32_t parity = 0;
+    for (std::uint32_t n = 1; n < 8; ++n) {
+      parity ^= signs >> flipped_element(n - 1) & 1;
+      all |= parity << n;
+    }
+    return all;
+  }
+  LW_BOTH static std::uint32_t sign_index(std::uint32_t all) {
+    const std::uint32_t signs = all ^ all >> 1;
+    std::uint32_t index = 0;
+    for (std::uint32_t n = 0; n < 8; ++n) index |= (signs >> n & 1) << flipped_element(n);
+    return index & 127;
   }
   /// Nibbles of a word's bytes side by side, and back.
   LW_BOTH static std::uint32_t selectors(std::uint32_t word) {
@@ -121,7 +151,12 @@ struct FragPlan {
   static constexpr std::uint32_t eights = eights_a_word();
   static constexpr std::uint32_t spare = eight_bits == 0 ? 0 : 32 - eights * eight_bits;
   static constexpr std::uint32_t nibbles_a_word = spare / 4;
-  static constexpr bool has_lane_nibbles = nibbles_a_word != 0;
+  LW_BOTH static bool any_sign_index() { return is_sign_index(0) || is_sign_index(1) || is_sign_index(2); }
+  /// Indices of nine bits: the ninth ones of four groups lie in the nibble that signs with an eighth by parity leave
+  /// over; elsewhere a group's own nibble lies there.
+  static constexpr bool has_ninth = F::quad_parts > 0 && kind(0) == PartKind::EIGHT8&& bit_count(raw_mask(0)) == 9;
+  static constexpr bool flip_nibbles = any_sign_index() && !has_ninth;
+  static constexpr bool has_lane_nibbles = nibbles_a_word != 0 || flip_nibbles;
 
   LW_BOTH static bool is_first_eight(std::uint32_t i) { return kind(i) == PartKind::EIGHT && eight_offset(i) == 0; }
   LW_BOTH static std::uint32_t words(std::uint32_t i) {
@@ -132,6 +167,7 @@ struct FragPlan {
       case PartKind::QUAD:
         return width(i);
       case PartKind::EIGHT8:
+      case PartKind::FLIPS:
       case PartKind::BYTES:
         return 4;
       case PartKind::EIGHT:
@@ -159,6 +195,19 @@ struct FragPlan {
       if (kind(i) == PartKind::EIGHT) return base(i);
     }
     return 0;
+  }
+  LW_BOTH static std::uint32_t flips_base() {
+    for (std::uint32_t i = 0; i < F::quad_parts; ++i) {
+      if (kind(i) == PartKind::FLIPS) return base(i);
+    }
+    return 0;
+  }
+  /// Word of nibble n = 2x + h of a lane, group 4x + t of row g + 8h, and where in it.
+  LW_BOTH static std::uint32_t nibble_word(std::uint32_t n) {
+    return flip_nibbles ? flips_base() + n : eight_base() + n / (nibbles_a_word == 0 ? 1 : nibbles_a_word);
+  }
+  LW_BOTH static std::uint32_t nibble_bit(std::uint32_t n) {
+    return flip_nibbles ? 0 : (eights * eight_bits + 4 * (n % (nibbles_a_word == 0 ? 1 : nibbles_a_word))) % 32;
   }
   LW_BOTH static std::uint32_t all_words() {
     std::uint32_t n = 0;

@@ -5,7 +5,7 @@
 #include "backends/cuda/machine.cuh"
 
 #define LW_DECODE_SPACE frag_decode
-#define LW_GRID(name, index) ::lanewise::cuda::shared_grid(index)
+#define LW_NIBBLES 1
 #if !defined(__CUDACC__)
 #define LW_FN [[maybe_unused]] static inline
 #define LW_MEMBER_FN static
@@ -14,22 +14,12 @@
 #define LW_HAVE_SPREAD_BITS
 #define LW_HAVE_SPREAD_BITS_TO
 #define LW_HAVE_SPREAD_CRUMBS_FROM
-#define LW_HAVE_NEGATE
-#define LW_HAVE_SIGN_INDEX
 #define LW_HAVE_UE4M3_HALVED
 #define LW_HAVE_HALF_TO_FLOAT
 #define LW_HAVE_TABLE16
 #define LW_HAVE_TRITS
 
 namespace lanewise {
-
-namespace cuda {
-// Where a format's grid lies: at the start of shared memory.
-LW_DEVICE std::uint32_t shared_grid(std::uint32_t index) {
-  LW_SHARED_MEMORY(memory);
-  return reinterpret_cast<const std::uint32_t*>(memory)[index];
-}
-}  // namespace cuda
 
 inline namespace frag_decode {
 
@@ -43,15 +33,6 @@ LW_DEVICE std::uint32_t lw_bytes_add(std::uint32_t a, std::uint32_t b) {
 LW_DEVICE std::uint32_t lw_spread_bits(std::uint32_t bits) { return bits; }
 LW_DEVICE std::uint32_t lw_spread_bits_to(std::uint32_t word, std::uint32_t, std::uint32_t to) { return word << to; }
 LW_DEVICE std::uint32_t lw_spread_crumbs_from(std::uint32_t word, std::uint32_t) { return word; }
-
-// Grids hold no zero, so that nothing carries.
-LW_DEVICE std::uint32_t lw_negate(std::uint32_t bytes, std::uint32_t signs) {
-  const std::uint32_t ones = (signs & 15u) * 0x00204081u & 0x01010101u;
-  return (bytes ^ ones * 255u) + ones;
-}
-
-// `parities` holds those of the first n signs, n = 1..7; of none and of all eight it is even.
-LW_DEVICE std::uint32_t lw_sign_index(std::uint32_t parities) { return parities ^ parities << 1; }
 
 // Such a byte's bits are a half's, whose exponent has another bias.
 LW_DEVICE float lw_ue4m3_halved(std::uint32_t byte) {

@@ -12,8 +12,13 @@ namespace lanewise::cuda {
 // super-block).
 template <class F>
 struct FragTables {
-  std::uint32_t word[4];  // sixteen codes
+  static constexpr std::uint32_t copies = F::grid_entries <= 512 ? 32 : F::grid_entries <= 1024 ? 16 : 8;
+  static constexpr std::uint32_t entry_bytes = 4 * copies;
+  static constexpr std::uint32_t grid_bytes = F::grid_entries * entry_bytes;
+
+  std::uint32_t word[4];  // sixteen codes, or eight
   std::uint32_t fours;
+  std::uint32_t lane_at;  // of this lane's copy of an entry
   // A trip through the lanes, so that the compiler knows neither a constant nor that all lanes have the same.
   LW_DEVICE_MEMBER std::uint32_t own(std::uint32_t x) {
     const std::uint32_t lane = thread_index() % 32;
@@ -26,6 +31,26 @@ struct FragTables {
       word[2] = own(F::quad(0, 0xBA98U, 0, 0));
       word[3] = own(F::quad(0, 0xFEDCU, 0, 0));
       fours = own(0x44444444U);
+    }
+    if constexpr (F::grid_entries != 0) lane_at = thread_index() % copies * 4;
+    if constexpr (F::eights) {
+      word[0] = own(F::eight_codes(0));
+      word[1] = own(F::eight_codes(1));
+    }
+  }
+  // A format's grid at the start of shared memory, each entry as often as there is room for, in a bank of its own for
+  // as many lanes: look-ups of 32 lanes in one copy meet in some bank three or four at a time.
+  LW_DEVICE_MEMBER void fill_grid(std::uint8_t* memory) {
+    const std::uint32_t lane = thread_index() % 32;
+    constexpr std::uint32_t at_once = 32 / copies;
+    auto* const grid = reinterpret_cast<std::uint32_t*>(memory);
+    LW_NO_UNROLL
+    for (std::uint32_t from = thread_index() / 32 * 32; from < F::grid_entries; from += block_threads()) {
+      const std::uint32_t mine = F::grid_entry(from + lane);
+      LW_UNROLL
+      for (std::uint32_t i = 0; i < 32; i += at_once) {
+        grid[from * copies + i * copies + lane] = shuffle(mine, i + lane / copies);
+      }
     }
   }
 };
@@ -97,10 +122,7 @@ struct FragTile {
 
   // This lane's nibble of group 4x + t, row g + 8h.
   LW_DEVICE_CONST std::uint32_t lane_nibble(std::uint32_t x, std::uint32_t h) const {
-    constexpr std::uint32_t a_word = P::nibbles_a_word == 0 ? 1 : P::nibbles_a_word;
-    constexpr std::uint32_t first = P::eight_base();
-    const std::uint32_t n = 2 * x + h;
-    return lane[first + n / a_word] >> (P::eights * P::eight_bits + 4 * (n % a_word)) & 15U;
+    return lane[P::nibble_word(2 * x + h)] >> P::nibble_bit(2 * x + h) & 15U;
   }
   LW_DEVICE_INSIDE void gather_nibbles() {
     // Byte t of a row's word is lane t's: group t low, group 4 + t high.
@@ -235,6 +257,8 @@ struct FragTile {
       std::uint32_t word = t % 2 == 0 ? header[h][first + j] : header[h][first + 2 + j];
       if (q >= 60) word = header[h][first + 4];
       return F::quad(q, word, 0, 0);
+    } else if constexpr (F::grid_entries != 0) {
+      return grid_quad(s, j, h);
     } else if constexpr (P::kind(0) == PartKind::SELECTOR) {
       // Codes by the low three bits in either half of the table, then one of the two by the fourth, for both quads of a
       // word as far as that goes together.
@@ -254,6 +278,62 @@ struct FragTile {
       if constexpr (F::quad_parts > 1) p1 = part<1>(s, j, h);
       if constexpr (F::quad_parts > 2) p2 = part<2>(s, j, h);
       return F::quad(8 * s + j, part<0>(s, j, h), p1, p2);
+    }
+  }
+  // Bits of `word` from bit `from` on, at `to`; the others are open.
+  LW_DEVICE_MEMBER std::uint32_t moved(std::uint32_t word, std::uint32_t from, std::uint32_t to) {
+    return from <= to ? word << (to - from) : word >> (from - to);
+  }
+  // Of eights and quads of group s, row g + 8h: the signs of four groups, that of nibble n and this group at 4n + s
+  // % 4.
+  LW_DEVICE_CONST std::uint32_t flips(std::uint32_t s, std::uint32_t h) const {
+    const std::uint32_t word = lane[P::flips_base() + s / 4 * 2 + h];
+    return P::any_sign_index() ? (word & ~15U) ^ word >> 4 : word;
+  }
+  LW_DEVICE_CONST std::uint32_t grid_quad(std::uint32_t s, std::uint32_t j, std::uint32_t h) const {
+    LW_SHARED_MEMORY(memory);
+    using Tables = FragTables<F>;
+    constexpr std::uint32_t upper = 256 * Tables::entry_bytes;  // of an index's ninth bit
+    constexpr std::uint32_t upper_bit = bit_count(upper - 1);
+    constexpr PartKind kind0 = P::kind(0);
+    constexpr PartKind kind1 = P::kind(1);
+    static_assert(kind0 == PartKind::EIGHT8 || kind0 == PartKind::QUAD);
+    const std::uint32_t value = kind0 == PartKind::QUAD ? 2 * (2 * s + j) + h : 2 * s + h;
+    std::uint32_t at =
+        dot4_unsigned(lane[P::base(0) + value / 4], Tables::entry_bytes << (value % 4 * 8), tables->lane_at);
+    if constexpr (P::has_ninth) {
+      at |= moved(lane[P::flips_base() + s / 4 * 2 + h], s % 4, upper_bit) & upper;
+    } else if constexpr (kind1 == PartKind::EIGHT || kind1 == PartKind::QUAD) {
+      constexpr std::uint32_t a_word = kind1 == PartKind::QUAD ? 32 / P::width(1) : P::eights;
+      constexpr std::uint32_t width = kind1 == PartKind::QUAD ? P::width(1) : P::eight_bits;
+      constexpr std::uint32_t offset = kind1 == PartKind::QUAD ? 0 : P::eight_offset(1);
+      const std::uint32_t number = kind1 == PartKind::QUAD ? 2 * (2 * s + j) + h : 2 * s + h;
+      at |=
+          moved(lane[P::base(1) + number / a_word], number % a_word * width + offset, upper_bit) & (upper * P::mask(1));
+    }
+    const std::uint32_t entry = *reinterpret_cast<const std::uint32_t*>(memory + at);
+    if constexpr (F::eights) {
+      const std::uint32_t nibbles = entry ^ (flip_eight(s, h) & 0x44444444U);
+      return permute_signs(tables->word[0], tables->word[1], j == 0 ? nibbles : upper_half(nibbles));
+    } else {
+      // The sign of byte n is at bit 8n + 4j + s % 4. No code is zero, so that nothing carries.
+      const std::uint32_t negative = permute_signs(moved(flips(s, h), 4 * j + s % 4, 7), 0, 0xBA98U);
+      return (entry ^ negative) + (negative & 0x01010101U);
+    }
+  }
+  // What flips the elements of an eight, in bit 2 of each nibble.
+  LW_DEVICE_CONST std::uint32_t flip_eight(std::uint32_t s, std::uint32_t h) const {
+    if constexpr (P::kind(1) == PartKind::FLIPS || P::kind(2) == PartKind::FLIPS) {
+      return moved(flips(s, h), s % 4, 2);
+    } else {
+      // One bit for all.
+      constexpr PartKind kind = P::kind(2);
+      static_assert(kind == PartKind::GROUP || kind == PartKind::EIGHT);
+      const std::uint32_t value = 2 * s + h;
+      const std::uint32_t word = kind == PartKind::GROUP ? nibbles[h] : lane[P::base(2) + value / P::eights];
+      const std::uint32_t bit = kind == PartKind::GROUP ? 8 * (s % 4) + 4 * (s / 4) + P::sc_bits
+                                                        : value % P::eights * P::eight_bits + P::eight_offset(2);
+      return static_cast<std::uint32_t>(static_cast<std::int32_t>(word << (31 - bit)) >> 31);
     }
   }
   template <std::uint32_t I>

@@ -55,6 +55,8 @@ LW_DEVICE std::uint32_t warp_max(std::uint32_t x) {
 LW_DEVICE std::int32_t dot4(std::uint32_t a, std::uint32_t b, std::int32_t sum) {
   return __dp4a(static_cast<std::int32_t>(a), static_cast<std::int32_t>(b), sum);
 }
+// The same of unsigned bytes.
+LW_DEVICE std::uint32_t dot4_unsigned(std::uint32_t a, std::uint32_t b, std::uint32_t sum) { return __dp4a(a, b, sum); }
 // Four bytes of a (0..3) and b (4..7), one for each nibble of `selector` (0..7).
 LW_DEVICE std::uint32_t permute(std::uint32_t a, std::uint32_t b, std::uint32_t selector) {
   return __byte_perm(a, b, selector);
