@@ -226,6 +226,7 @@ LW_DEVICE std::uint32_t permute(std::uint32_t a, std::uint32_t b, std::uint32_t 
   if ((selector & 0x8888u) != 0) std::abort();  // what the device makes of it isn't promised
   return permute_signs(a, b, selector);
 }
+LW_DEVICE std::uint32_t pinned(std::uint32_t x) { return x; }
 LW_DEVICE std::uint32_t upper_half(std::uint32_t x) {
   if ((x & 0x7C000000u) == 0x7C000000u || (x & 0x7C00u) == 0x7C00u) throw std::logic_error("upper_half of a NaN");
   return (x >> 16) | (x & 0xFFFF0000u);

@@ -125,6 +125,7 @@ struct FragXLoad {
   const std::uint32_t* scale = nullptr;
   const std::int32_t* sums = nullptr;  // or words of digits
   const std::uint8_t* codes = nullptr;
+  const std::uint32_t* flags = nullptr;
 
   static constexpr bool digits = Mode::mins_by_product || Mode::offset_by_product;
   static constexpr bool joined = F::has_min && Mode::joins && !digits;
@@ -133,6 +134,7 @@ struct FragXLoad {
   static constexpr std::uint32_t many_codes = Mode::window == 1 ? 2 : Mode::window;
   static constexpr std::uint32_t many_sums = Mode::window == 1 ? 2 : digits ? 4 : 8;
 
+  std::uint32_t poisoned = 0;
   uint4 first_codes[many_codes];
   std::uint32_t first_power = 0;
   std::int32_t first_sums[many_sums];
@@ -144,6 +146,7 @@ struct FragXLoad {
     const std::uint64_t wide = digits ? at.digits32 : at.sums32;
     sums = reinterpret_cast<const std::int32_t*>(launch.x + (FragFacts<F>::narrow ? narrow : wide));
     codes = launch.x + at.codes;
+    flags = reinterpret_cast<const std::uint32_t*>(launch.x + at.poisoned);
   }
   LW_DEVICE_CONST std::uint32_t code_pieces() const { return launch.blocks * 16U * columns; }  // of 16 bytes
   LW_DEVICE_CONST std::uint32_t powers() const { return launch.blocks * slots; }
@@ -176,6 +179,9 @@ struct FragXLoad {
     }
   }
   LW_DEVICE_INSIDE void ask() {
+    // A thread's outputs are all of one token. (Asked for with the rest: a load that queues behind the copies of weights
+    // takes a microsecond.)
+    poisoned = load1(flags + thread_index() % Mode::window);
     if constexpr (Mode::x_shared) {
       ask_codes(thread_index());
       if (thread_index() < powers()) first_power = load1(scale + thread_index());
@@ -263,6 +269,8 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
   FragXLoad<F, Mode> loading{launch, shape, memory, slots, slots * Mode::planes};
   loading.locate();
   if (!launch.overlapped) loading.ask();
+  FragGrid<F> grid;
+  if constexpr (F::grid_entries != 0) grid.ask();
   if (lane == 0) {
     me.aim();
     LW_NO_UNROLL
@@ -271,15 +279,12 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
     LW_NO_UNROLL
     for (std::uint32_t s = 0; s < shape.stages; ++s) me.issue(ring + s * stage_bytes, &full[s]);
   }
-  if constexpr (F::grid_entries != 0) FragTables<F>::fill_grid(memory);
+  if constexpr (F::grid_entries != 0) grid.fill(memory);
   if (launch.overlapped) {
     let_next_start();
     wait_for_previous();
     loading.ask();
   }
-  // A thread's outputs are all of one token; asked for here, since nothing else is left to wait for at the end.
-  const ImageOffsets at_image(slots, Mode::planes, launch.blocks);
-  const bool poisoned = load1(launch.x + at_image.poisoned + thread % Mode::window * 4) != 0;
   FragX x;
   loading.take(x);
   sync_block();
@@ -320,7 +325,7 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
       tile += me.step;
     } while (++n < shape.batch && tile < me.tiles);
     sync_group(group);
-    me.finish(sums, from, n, poisoned);
+    me.finish(sums, from, n, loading.poisoned != 0);
     // Two batches take turns, so that no one waits for who is still storing.
     const std::uint32_t batch = shape.batch * group_warps * Mode::outputs;
     sums = second ? sums - batch : sums + batch;

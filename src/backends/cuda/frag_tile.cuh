@@ -38,18 +38,36 @@ struct FragTables {
       word[1] = own(F::eight_codes(1));
     }
   }
-  // A format's grid at the start of shared memory, each entry as often as there is room for, in a bank of its own for
-  // as many lanes: look-ups of 32 lanes in one copy meet in some bank three or four at a time.
-  LW_DEVICE_MEMBER void fill_grid(std::uint8_t* memory) {
+};
+
+// A format's grid at the start of shared memory, each entry as often as there is room for, in a bank of its own for as
+// many lanes: look-ups of 32 lanes in one copy meet in some bank three or four at a time.
+template <class F>
+struct FragGrid {
+  static constexpr std::uint32_t copies = FragTables<F>::copies;
+  static constexpr std::uint32_t rounds = (F::grid_entries + 255) / 256;  // of the smallest block of threads
+
+  std::uint32_t mine[rounds == 0 ? 1 : rounds];
+
+  // Before weights are asked for, behind which these loads would queue.
+  LW_DEVICE_INSIDE void ask() {
+    LW_UNROLL
+    for (std::uint32_t r = 0; r < rounds; ++r) {
+      const std::uint32_t entry = thread_index() + r * block_threads();
+      if (entry < F::grid_entries) mine[r] = pinned(F::grid_entry(entry));
+    }
+  }
+  LW_DEVICE_INSIDE void fill(std::uint8_t* memory) const {
     const std::uint32_t lane = thread_index() % 32;
     constexpr std::uint32_t at_once = 32 / copies;
     auto* const grid = reinterpret_cast<std::uint32_t*>(memory);
-    LW_NO_UNROLL
-    for (std::uint32_t from = thread_index() / 32 * 32; from < F::grid_entries; from += block_threads()) {
-      const std::uint32_t mine = F::grid_entry(from + lane);
+    LW_UNROLL
+    for (std::uint32_t r = 0; r < rounds; ++r) {
+      const std::uint32_t from = thread_index() / 32 * 32 + r * block_threads();
+      if (from >= F::grid_entries) break;
       LW_UNROLL
       for (std::uint32_t i = 0; i < 32; i += at_once) {
-        grid[from * copies + i * copies + lane] = shuffle(mine, i + lane / copies);
+        grid[from * copies + i * copies + lane] = shuffle(mine[r], i + lane / copies);
       }
     }
   }

@@ -67,6 +67,11 @@ LW_DEVICE std::uint32_t permute_signs(std::uint32_t a, std::uint32_t b, std::uin
   asm("prmt.b32 %0, %1, %2, %3;" : "=r"(out) : "r"(a), "r"(b), "r"(selector));
   return out;
 }
+// x, worked out (or asked for) here and not where it is used.
+LW_DEVICE std::uint32_t pinned(std::uint32_t x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
 // The upper half of x, in both halves; neither half of x is an infinity or a NaN of an IEEE half (its exponent isn't
 // 31). The addition of -0 runs where shifts don't, which are half as fast and what kernels have too many of.
 LW_DEVICE std::uint32_t upper_half(std::uint32_t x) {
