@@ -293,6 +293,16 @@ LW_DEVICE void mma_s8(std::int32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, 
                       std::uint32_t b0, std::uint32_t b1) {
   mma(c, {a0, a1, a2, a3, b0, b1}, signed_byte);
 }
+LW_DEVICE void mma_u8(std::int32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t a2, std::uint32_t a3,
+                      std::uint32_t b0, std::uint32_t b1) {
+  mma(c, {a0, a1, a2, a3, b0, b1},
+      [](std::uint32_t word, std::uint32_t i) { return static_cast<std::int32_t>(word >> (8 * i) & 255); });
+}
+LW_DEVICE void mma_u8_first(std::int32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t a2,
+                            std::uint32_t a3, std::uint32_t b0, std::uint32_t b1) {
+  c[0] = c[1] = c[2] = c[3] = 0;
+  mma_u8(c, a0, a1, a2, a3, b0, b1);
+}
 LW_DEVICE void mma_s8_first(std::int32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t a2,
                             std::uint32_t a3, std::uint32_t b0, std::uint32_t b1) {
   c[0] = c[1] = c[2] = c[3] = 0;

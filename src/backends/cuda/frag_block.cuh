@@ -40,20 +40,24 @@ struct FragScale {
     s.exponent = F::exponent(raw);
     return s;
   }
-  // sum + (d * F) * 2^e: the product with the power is exact, so that the addition may be fused with it.
-  LW_DEVICE_CONST float add_term(float sum, float value, std::uint32_t power) const {
+  // sum + (d * F) * 2^e: the product with the power is exact, so that the addition may be fused with it. Where F has a
+  // factor, `down` is one over it, exact too.
+  template <bool Down>
+  LW_DEVICE_CONST float add_term(float sum, float value, std::uint32_t power, float down) const {
     if constexpr (F::exponent_scale) {
       return add_exact_product(value, frag_power(exponent + static_cast<std::int32_t>(power)), sum);
     } else {
-      return add_exact_product(multiply(d, value), float_of(power), sum);
+      return add_exact_product(multiply(d, value), Down ? multiply(float_of(power), down) : float_of(power), sum);
     }
   }
 };
 
-/// F of two planes.
-template <class F>
+/// F of two planes, of which each may be `Factor` (a power of two) times the sum, and so is F then.
+template <class F, std::uint32_t Factor>
 LW_DEVICE float frag_value(std::int32_t low, std::int32_t high) {
-  if constexpr (F::joinable) return to_float(low + 256 * high);
+  // |low + 256 * high| is at most 128 * 257 times the most.
+  if constexpr (F::joinable && F::most * Factor * 128 * 257 < (std::int64_t{1} << 31))
+    return to_float(low + 256 * high);
   return add_exact_product(256.0F, to_float(high), to_float(low));
 }
 
@@ -68,7 +72,13 @@ struct FragFacts {
   static constexpr bool mins_by_product = P::has_mn && P::sc_in_header;
   static constexpr bool offset_by_product = F::offset != 0 && P::sc_in_header;
   static constexpr std::uint32_t groups = narrow ? 16 : 8;  // of 16 or 32 elements, as sums of x come
+  // Codes stay where they are in their bytes where no sum runs over groups that have different factors.
+  static constexpr bool in_place_one = P::in_place && (wide || F::dgroup <= 32);
+  static constexpr bool in_place_many = P::in_place && (scaled || F::dgroup <= 32);
 };
+
+// One over 2^exponent.
+LW_DEVICE float frag_down(std::uint32_t exponent) { return float_of((127U - exponent) << 23); }
 
 // ---- One token in two planes ----
 //
@@ -92,6 +102,13 @@ struct FragOne {
   // Wide: of row g + 8 (t % 2); else of chain t of both rows.
   float a[2] = {0.0F, 0.0F};
 
+  static constexpr bool in_place = Facts::in_place_one;
+  // The factor of group 4i + t's codes (of 16 or 32 elements), this lane's, as a power of two.
+  LW_DEVICE_MEMBER std::uint32_t place_of(std::uint32_t i) {
+    const std::uint32_t t = thread_index() % 4;
+    const std::uint32_t s = Facts::narrow ? 2 * i + t / 2 : 4 * i + t;
+    return in_place ? s % P::slots * P::code_bits : 0;
+  }
   LW_BOTH static std::uint32_t pair_of(std::uint32_t s) {
     return F::dgroup == 64 ? s / 2 : F::dgroup == 128 ? s / 4 : s % 4;
   }
@@ -117,17 +134,22 @@ struct FragOne {
     for (std::uint32_t s = 0; s < 8; ++s) {
       static_assert(FragX::zero_bytes == 8 * 64, "as many as x has a super-block");
       const uint2 v = *reinterpret_cast<const uint2*>(from[s % kinds] + s * 64);
-      mma_s8(c[Facts::narrow ? s / 2
-               : sets > 1    ? s / 4
-                             : 0],
-             w.quad(s, 0, 0), w.quad(s, 0, 1), w.quad(s, 1, 0), w.quad(s, 1, 1), v.x, v.y);
+      std::int32_t(&sums)[4] = c[Facts::narrow ? s / 2 : sets > 1 ? s / 4 : 0];
+      if constexpr (in_place) {
+        mma_u8(sums, w.quad_in_place(s, 0, 0), w.quad_in_place(s, 0, 1), w.quad_in_place(s, 1, 0),
+               w.quad_in_place(s, 1, 1), v.x, v.y);
+      } else {
+        mma_s8(sums, w.quad(s, 0, 0), w.quad(s, 0, 1), w.quad(s, 1, 0), w.quad(s, 1, 1), v.x, v.y);
+      }
     }
     const std::uint32_t power = x.powers[b];
     if constexpr (Facts::wide) {
       add_wide(w, x, b, c, power);
     } else {
       LW_UNROLL
-      for (std::uint32_t i = 0; i < sets; ++i) add_narrow(w, x, b, c[i], 4 * i + t, power);
+      for (std::uint32_t i = 0; i < sets; ++i) {
+        add_narrow(w, x, b, c[i], 4 * i + t, power, in_place ? frag_down(place_of(i)) : 1.0F);
+      }
     }
   }
 
@@ -144,6 +166,10 @@ struct FragOne {
           c[0] += at[0];
           c[1] += at[1];
         }
+        if constexpr (in_place) {
+          c[0] *= 1 << place_of(i);
+          c[1] *= 1 << place_of(i);
+        }
       }
     }
     c[2] = c[0];
@@ -159,7 +185,8 @@ struct FragOne {
     for (std::uint32_t i = 0; i < sets; ++i) {
       LW_UNROLL
       for (std::uint32_t h = 0; h < 2; ++h) {
-        const std::int32_t sc = Facts::scaled ? w.lane_sc(h, i) : 1;
+        std::int32_t sc = Facts::scaled ? w.lane_sc(h, i) : 1;
+        if constexpr (in_place) sc *= 1 << (P::place_bits - place_of(i));  // all groups then have the largest factor
         j[h][0] += sc * c[i][2 * h];
         j[h][1] += sc * c[i][2 * h + 1];
         if constexpr (F::has_min) m[h] += w.lane_mn(h, i) * x.joined[b * Facts::groups + 4 * i + t];
@@ -168,7 +195,8 @@ struct FragOne {
     // Lanes of even t keep row g, the others row g + 8.
     const bool second = t % 2 != 0;
     float value;
-    if constexpr (F::joinable) {
+    constexpr std::uint32_t factor = in_place ? 1U << P::place_bits : 1;
+    if constexpr (F::joinable && F::most * factor * 128 * 257 < (std::int64_t{1} << 31)) {
       const std::int32_t whole[2] = {j[0][0] + 256 * j[0][1], j[1][0] + 256 * j[1][1]};
       std::int32_t sum = second ? whole[1] : whole[0];
       sum += shuffle_xor(second ? whole[0] : whole[1], 1);
@@ -181,10 +209,10 @@ struct FragOne {
       high += shuffle_xor(second ? j[0][1] : j[1][1], 1);
       low += shuffle_xor(low, 2);
       high += shuffle_xor(high, 2);
-      value = frag_value<F>(low, high);
+      value = frag_value<F, factor>(low, high);
     }
     const auto scale = FragScale<F>::of(second ? w.d_raw(1, 0) : w.d_raw(0, 0));
-    a[0] = scale.add_term(a[0], value, power);
+    a[0] = scale.template add_term<in_place>(a[0], value, power, 1.0F / factor);
     if constexpr (F::has_min) {
       std::int32_t min = second ? m[1] : m[0];
       min += shuffle_xor(second ? m[0] : m[1], 1);
@@ -195,12 +223,14 @@ struct FragOne {
   }
 
   LW_DEVICE_INSIDE void add_narrow(const FragTile<F>& w, const FragX& x, std::uint32_t b, const std::int32_t (&c)[4],
-                                   std::uint32_t i, std::uint32_t power) {
+                                   std::uint32_t i, std::uint32_t power, float down) {
     const bool exists = 4 * sets <= P::dgroups || i < P::dgroups;
     LW_UNROLL
     for (std::uint32_t h = 0; h < 2; ++h) {
       const auto scale = FragScale<F>::of(exists ? w.d_at(h, i) : 0U);
-      const float sum = scale.add_term(a[h], frag_value<F>(c[2 * h], c[2 * h + 1]), power);
+      constexpr std::uint32_t factor = in_place ? 1U << P::place_bits : 1;
+      const float sum =
+          scale.template add_term<in_place>(a[h], frag_value<F, factor>(c[2 * h], c[2 * h + 1]), power, down);
       a[h] = exists ? sum : a[h];
       if constexpr (F::has_min) {
         const float m = F::m(w.m_at(h, i));
@@ -251,6 +281,12 @@ struct FragMany {
   static constexpr bool offset_by_product = XShared && joins && Facts::offset_by_product;
   // Sums that start where the offset puts them.
   static constexpr bool offset_by_start = F::offset != 0 && !offset_by_product;
+  static constexpr bool in_place = Facts::in_place_many;
+  // The factor of codes of group of 32 s, and that of a d-group's sums, as powers of two.
+  LW_BOTH static std::uint32_t place_of(std::uint32_t s) { return in_place ? s % P::slots * P::code_bits : 0; }
+  LW_BOTH static std::uint32_t place_of_dgroup(std::uint32_t i) {
+    return in_place ? (Facts::scaled ? P::place_bits : place_of(i)) : 0;
+  }
 
   float a[Facts::chains][2][tokens];
 
@@ -292,6 +328,10 @@ struct FragMany {
               }
             }
           }
+          if constexpr (in_place) {
+            c[p][0] *= 1 << place_of(i);
+            c[p][1] *= 1 << place_of(i);
+          }
           c[p][2] = c[p][0];
           c[p][3] = c[p][1];
         }
@@ -300,8 +340,12 @@ struct FragMany {
     template <bool First>
     LW_DEVICE_INSIDE void multiply_add(std::uint32_t p, const std::uint32_t (&a)[4], std::uint32_t b0,
                                        std::uint32_t b1) {
-      if constexpr (First && !offset_by_start) {
+      if constexpr (First && !offset_by_start && in_place) {
+        mma_u8_first(c[p], a[0], a[1], a[2], a[3], b0, b1);
+      } else if constexpr (First && !offset_by_start) {
         mma_s8_first(c[p], a[0], a[1], a[2], a[3], b0, b1);
+      } else if constexpr (in_place) {
+        mma_u8(c[p], a[0], a[1], a[2], a[3], b0, b1);
       } else {
         mma_s8(c[p], a[0], a[1], a[2], a[3], b0, b1);
       }
@@ -349,7 +393,11 @@ struct FragMany {
     }
     LW_UNROLL
     for (std::uint32_t s = 0; s < 8; ++s) {
-      const std::uint32_t codes[4] = {w.quad(s, 0, 0), w.quad(s, 0, 1), w.quad(s, 1, 0), w.quad(s, 1, 1)};
+      std::uint32_t codes[4];
+      LW_UNROLL
+      for (std::uint32_t q = 0; q < 4; ++q) {
+        codes[q] = in_place ? w.quad_in_place(s, q / 2, q % 2) : w.quad(s, q / 2, q % 2);
+      }
       uint2 v[products];
       LW_UNROLL
       for (std::uint32_t p = 0; p < products; ++p) {
@@ -412,7 +460,8 @@ struct FragMany {
                              const std::uint32_t (&slot)[tokens]) {
     LW_UNROLL
     for (std::uint32_t h = 0; h < 2; ++h) {
-      const std::int32_t sc = Facts::scaled ? w.sc(h, i) : 1;
+      std::int32_t sc = Facts::scaled ? w.sc(h, i) : 1;
+      if constexpr (in_place && Facts::scaled) sc *= 1 << (P::place_bits - place_of(i * F::group / 32));
       LW_UNROLL
       for (std::uint32_t p = 0; p < products; ++p) {
         j.c[p][2 * h] += sc * c.c[p][2 * h];
@@ -457,13 +506,14 @@ struct FragMany {
     const float two = add_exact_product(256.0F, to_float(middle), to_float(low));
     return add_exact_product(65536.0F, to_float(high), two);
   }
+  static constexpr std::uint32_t factor = in_place ? 1U << P::place_bits : 1;  // at most
   LW_DEVICE_CONST float value_of(const Sums& j, std::uint32_t h, std::uint32_t n) const {
     if constexpr (paired) {
-      return frag_value<F>(j.c[0][2 * h], j.c[0][2 * h + 1]);
+      return frag_value<F, factor>(j.c[0][2 * h], j.c[0][2 * h + 1]);
     } else if constexpr (Planes == 1) {
       return to_float(j.c[0][2 * h + n]);
     } else if constexpr (Planes == 2) {
-      return frag_value<F>(j.c[0][2 * h + n], j.c[1][2 * h + n]);
+      return frag_value<F, factor>(j.c[0][2 * h + n], j.c[1][2 * h + n]);
     } else {
       return three_planes(j.c[0][2 * h + n], j.c[1][2 * h + n], j.c[2][2 * h + n]);
     }
@@ -478,7 +528,7 @@ struct FragMany {
       LW_UNROLL
       for (std::uint32_t n = 0; n < tokens; ++n) {
         float& sum = a[i % 4 % Facts::chains][h][n];
-        sum = scale.add_term(sum, value_of(j, h, n), power[n]);
+        sum = scale.template add_term<in_place>(sum, value_of(j, h, n), power[n], frag_down(place_of_dgroup(i)));
         if constexpr (F::has_min) {
           float value = to_float(m[0][h][n]);
           if constexpr (min_sums == 3) {

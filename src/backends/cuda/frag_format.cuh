@@ -36,11 +36,14 @@
     static constexpr bool ends_by_table = LW_##NAME##_QUAD_ENDS == LW_ENDS_BY_TABLE;                                  \
     /* What is missing of each code: the least one, where quads end by it. */                                         \
     static constexpr std::int32_t offset = LW_##NAME##_QUAD_ENDS == LW_ENDS_BY_OFFSET ? LW_##NAME##_MIN_CODE : 0;     \
+    /* The most that a d-group's codes and sub-scales come to. */                                                     \
+    static constexpr std::int64_t most =                                                                              \
+        std::int64_t{LW_##NAME##_MAX_CODE > -(LW_##NAME##_MIN_CODE) ? LW_##NAME##_MAX_CODE                            \
+                                                                    : -(LW_##NAME##_MIN_CODE)} *                      \
+        LW_##NAME##_DGROUP * LW_##NAME##_MAX_SC;                                                                      \
     /* Whether the planes of x16 may be joined before F: every |J_p| is at most 2^24, every joined sum below 2^31. */ \
-    static constexpr bool joinable =                                                                                  \
-        (LW_##NAME##_MAX_CODE > -(LW_##NAME##_MIN_CODE) ? LW_##NAME##_MAX_CODE : -(LW_##NAME##_MIN_CODE)) *           \
-            LW_##NAME##_DGROUP * LW_##NAME##_MAX_SC <=                                                                \
-        65536;                                                                                                        \
+    static constexpr bool joinable = most <= 65536;                                                                   \
+    static constexpr bool raw_codes = LW_##NAME##_RAW_CODES != 0;                                                     \
     static constexpr bool has_min = (min) != 0;                                                                       \
     LW_FRAG_GRID_##grid(name, NAME) LW_BOTH static LwPart quad_part(std::uint32_t q, std::uint32_t i) {               \
       return name##_quad_part(q, i);                                                                                  \

@@ -179,8 +179,8 @@ struct FragXLoad {
     }
   }
   LW_DEVICE_INSIDE void ask() {
-    // A thread's outputs are all of one token. (Asked for with the rest: a load that queues behind the copies of weights
-    // takes a microsecond.)
+    // A thread's outputs are all of one token. (Asked for with the rest: a load that queues behind the copies of
+    // weights takes a microsecond.)
     poisoned = load1(flags + thread_index() % Mode::window);
     if constexpr (Mode::x_shared) {
       ask_codes(thread_index());

@@ -119,14 +119,18 @@ struct FragPacker {
         word = flips_word(raw, lane, index, i);
         continue;
       }
-      const bool plane = kind == PartKind::PLANE || kind == PartKind::SELECTOR;
+      const bool selector = kind == PartKind::SELECTOR;
+      const bool plane = kind == PartKind::PLANE || selector;
       const std::uint32_t a_word = plane                      ? 8 / w
                                    : kind == PartKind::QUAD   ? 32 / w
                                    : kind == PartKind::EIGHT8 ? 4
                                                               : P::eights;
       for (std::uint32_t n = 0; n < a_word; ++n) {
         const std::uint32_t value = plane ? 0 : index * a_word + n;
-        const std::uint32_t lin = plane ? index / 2 * a_word + n : kind == PartKind::QUAD ? value / 2 : value / 2 * 2;
+        const std::uint32_t lin = selector                 ? index / 2 * a_word + n
+                                  : plane                  ? 2 * (index / 4 * a_word + n) + index / 2 % 2
+                                  : kind == PartKind::QUAD ? value / 2
+                                                           : value / 2 * 2;
         const std::uint32_t row = g + 8 * (plane ? index % 2 : value % 2);
         if (row >= raw.rows || lin / 2 >= raw.groups) continue;
         const std::uint32_t at = kind == PartKind::EIGHT      ? n * P::eight_bits + P::eight_offset(i)
@@ -236,7 +240,9 @@ struct FragPacker {
       return P::selected(word_of(tile, lane, first + lin / 2 * 2 + h) >> (16 * (lin % 2)));
     }
     if (kind == PartKind::PLANE) {
-      return P::gather(i, word_of(tile, lane, first + lin / (8 / w) * 2 + h) >> (lin % (8 / w) * w) & P::mask(i));
+      const std::uint32_t a_word = 8 / w;
+      return P::gather(i,
+                       word_of(tile, lane, first + (s / a_word * 2 + q % 2) * 2 + h) >> (s % a_word * w) & P::mask(i));
     }
     if (kind == PartKind::GROUP) return lane_nibble_of(tile, row, s) >> P::sc_bits;
     if (kind == PartKind::FLIPS) {

@@ -10,7 +10,7 @@
 //
 // Lane words, part after part of a quad's (docs/cuda.md has the picture): index `lin` = 2s + j of quad j (0, 1) of
 // group of 32 s, h the row's half (row g + 8h).
-//   plane  (mask 0x0F0F0F0F and the like, w bits a byte)  word 2 * (lin / (8/w)) + h, at w * (lin % (8/w)); also
+//   plane  (mask 0x0F0F0F0F and the like, w bits a byte)  word 2 * (2 * (s / n) + j) + h, at w * (s % n), n = 8/w; also
 //          numbers of quads that a decode file spreads over bytes: they are spread here
 //   selector (nibbles of a table)                         word 2 * (lin / 2) + h, element i at 16 * (lin % 2) + 4 * i
 //   quad   (a number of w bits for each quad)             value 2 * lin + h, 32/w of them a word
@@ -146,6 +146,14 @@ struct FragPlan {
   LW_BOTH static std::uint32_t selected(std::uint32_t n) {
     return (n & 15) | (n & 0xF0) << 4 | (n & 0xF00) << 8 | (n & 0xF000) << 12;
   }
+  /// Codes that can be multiplied where they are in their bytes, a power of two times themselves: of group s times
+  /// 2^(width * (s % slots)).
+  static constexpr bool in_place =
+      F::raw_codes && F::quad_parts == 1 && kind(0) == PartKind::PLANE && width(0) < 8 && F::grid_entries == 0;
+  static constexpr std::uint32_t code_bits = in_place ? width(0) : 8;
+  static constexpr std::uint32_t slots = 8 / code_bits;
+  /// The largest such power's exponent, which all sums are brought to.
+  static constexpr std::uint32_t place_bits = code_bits * (slots - 1);
   static constexpr bool has_bytes = F::quad_parts > 0 && kind(0) == PartKind::BYTES;
   static constexpr std::uint32_t eight_bits = eight_width();
   static constexpr std::uint32_t eights = eights_a_word();

@@ -72,13 +72,11 @@ inline bool frag_shape(const FragNeeds& needs, const Launch& launch, FragShape& 
   if (launch.route != nullptr) tiles *= std::min(launch.tokens * launch.used, most_experts);
   if (tiles > UINT32_MAX / 2) return false;
   const std::uint32_t eighth = (launch.blocks + 7) / 8;
-  // What an H200 likes, by a sweep of 144 shapes over five formats (docs/cuda.md): an eighth in one copy where a group
-  // has but one tile; else copies of a super-block or two, and no more of them on their way than about 100 KB a
-  // multiprocessor, since asking for many delays the first.
-  constexpr std::uint32_t flight_most = 96 * 1024;
+  // What an H200 likes, by sweeps over five formats (docs/cuda.md): an eighth in one copy where there is but one tile a
+  // multiprocessor; else copies of about 2.5 KB, and no more of them on their way than about 100 KB a multiprocessor,
+  // since asking for many delays the first; single super-blocks and half of that where a group has one tile only.
   const std::uint32_t multiprocessors = std::max(launch.multiprocessors, 1U);
   const bool single = tiles <= multiprocessors;
-  const std::uint32_t copy_most = single ? 9216 : needs.outputs <= frag_rows ? 2600 : 4800;
   // A third group pays where each has many tiles.
   const std::uint32_t best_groups = single                            ? 1
                                     : tiles < 12ULL * multiprocessors ? std::min(2U, needs.most_groups)
@@ -91,6 +89,8 @@ inline bool frag_shape(const FragNeeds& needs, const Launch& launch, FragShape& 
     const auto a_group = static_cast<std::uint32_t>((tiles + std::uint64_t{multiprocessors} * groups - 1) /
                                                     (std::uint64_t{multiprocessors} * groups));
     shape.batch = std::clamp(a_group, 1U, wish(3, std::max(128U / needs.outputs, 4U)));
+    const std::uint32_t copy_most = single ? 9216 : a_group == 1 ? 0 : 2700;
+    const std::uint32_t flight_most = single || a_group > 1 ? 96 * 1024 : 48 * 1024;
     for (std::uint32_t chunk = std::clamp(wish(1, copy_most / needs.tile_bytes), 1U, eighth); chunk >= 1; --chunk) {
       // As even pieces of an eighth as there can be.
       shape.chunk = (eighth + (eighth + chunk - 1) / chunk - 1) / ((eighth + chunk - 1) / chunk);

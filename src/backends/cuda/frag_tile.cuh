@@ -220,18 +220,30 @@ struct FragTile {
   LW_DEVICE_CONST std::uint32_t verbatim_part(std::uint32_t h, LwPart part) const {
     return header[h][(part.byte - P::verbatim_byte) / 4] >> part.shift & part.mask;
   }
-  // The same of group 4x + t, this lane's.
+  // The same of group 4x + t, this lane's: whole words are shifted by the lane first, which groups then share.
   LW_DEVICE_CONST std::int32_t lane_sc(std::uint32_t h, std::uint32_t x) const {
     if constexpr (P::sc_in_lanes) {
       return F::sc(lane_nibble(x, h) & ((1U << P::sc_bits) - 1));
     } else if constexpr (P::verbatim) {
       return F::sc(header[h][x / 2] >> (16 * (x % 2)) >> (3 * t) & 7U);
-    } else {
+    } else if constexpr (P::sc_bits == 8) {
       return F::sc(sc4(h, x, false) >> (8 * t) & 255U);
+    } else {
+      return F::sc(lane_number<false>(h, x));
     }
   }
   LW_DEVICE_CONST std::int32_t lane_mn(std::uint32_t h, std::uint32_t x) const {
-    return F::mn(sc4(h, x, true) >> (8 * t) & 255U);
+    return F::mn(lane_number<true>(h, x));
+  }
+  template <bool IsMn>
+  LW_DEVICE_CONST std::uint32_t lane_number(std::uint32_t h, std::uint32_t x) const {
+    constexpr std::uint32_t first = (IsMn ? P::mn_nibbles_at : 0) / 32;
+    std::uint32_t value = header[h][first + x / 2] >> (8 * t) >> (4 * (x % 2)) & 15U;
+    if constexpr (P::sc_bits == 6) {
+      const std::uint32_t tops = header[h][P::tops_at / 32] >> (P::short_tops ? 4 * t : 8 * t);
+      value |= moved(tops, 2 * x + (IsMn ? 4 : 0), 4) & 0x30U;
+    }
+    return value;
   }
 
   // The stored d (m) of d-group i; i known when compiled.
@@ -266,7 +278,11 @@ struct FragTile {
 
   // ---- codes ----
 
-  // Quad j (0, 1) of this lane in group of 32 s, row g + 8h; all known when compiled.
+  // Quad j (0, 1) of this lane in group of 32 s, row g + 8h, where it stands in its bytes (FragPlan::in_place).
+  LW_DEVICE_CONST std::uint32_t quad_in_place(std::uint32_t s, std::uint32_t j, std::uint32_t h) const {
+    return lane[P::base(0) + (s / P::slots * 2 + j) * 2 + h] & (P::mask(0) << (s % P::slots * P::code_bits));
+  }
+  // The same as a code; all known when compiled.
   LW_DEVICE_CONST std::uint32_t quad(std::uint32_t s, std::uint32_t j, std::uint32_t h) const {
     if constexpr (P::has_bytes) {
       if (s < 5) return F::quad(8 * s, lane[2 * j + h], 0, 0);
@@ -365,7 +381,7 @@ struct FragTile {
       return nibbles[h] >> (8 * (s % 4) + 4 * (s / 4) + P::sc_bits) & mask;
     } else if constexpr (kind == PartKind::PLANE) {
       constexpr std::uint32_t a_word = 8 / w;
-      return lane[first + lin / a_word * 2 + h] >> (lin % a_word * w) & mask;
+      return lane[first + (s / a_word * 2 + j) * 2 + h] >> (s % a_word * w) & mask;
     } else {
       constexpr std::uint32_t a_word = kind == PartKind::QUAD ? 32 / w : kind == PartKind::EIGHT8 ? 4 : P::eights;
       constexpr std::uint32_t width = kind == PartKind::EIGHT ? P::eight_bits : w;
