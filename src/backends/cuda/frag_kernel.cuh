@@ -137,7 +137,8 @@ struct FragXLoad {
   std::uint32_t poisoned = 0;
   uint4 first_codes[many_codes];
   std::uint32_t first_power = 0;
-  std::int32_t first_sums[many_sums];
+  std::uint32_t first_sums[many_sums];
+  std::uint32_t first_high[joined ? many_sums : 1];
 
   LW_DEVICE_INSIDE void locate() {
     const ImageOffsets at(slots, Mode::planes, launch.blocks);
@@ -154,15 +155,20 @@ struct FragXLoad {
     if constexpr (digits) return launch.blocks * Mode::planes * 8 * slots;
     return launch.blocks * FragFacts<F>::groups * (joined ? slots : columns);
   }
-  LW_DEVICE_CONST std::int32_t sum(std::uint32_t i) const {
+  // Asked for only: nothing is done with what isn't there yet, since weights are to be asked for first.
+  LW_DEVICE_INSIDE void ask_sum(std::uint32_t n, std::uint32_t i) {
     if constexpr (joined) {
       const std::int32_t* group = sums + i / slots * columns;
-      const auto low = static_cast<std::int32_t>(load1(group + image_column(slots, Mode::planes, i % slots, 0)));
-      const auto high = static_cast<std::int32_t>(load1(group + image_column(slots, Mode::planes, i % slots, 1)));
-      return low + 256 * high;
+      first_sums[n] = load1(group + image_column(slots, Mode::planes, i % slots, 0));
+      first_high[n] = load1(group + image_column(slots, Mode::planes, i % slots, 1));
     } else {
-      return (digits ? 1 : F::offset) * static_cast<std::int32_t>(load1(sums + i));
+      first_sums[n] = load1(sums + i);
     }
+  }
+  LW_DEVICE_CONST std::int32_t sum(std::uint32_t n) const {
+    const auto low = static_cast<std::int32_t>(first_sums[n]);
+    if constexpr (joined) return low + 256 * static_cast<std::int32_t>(first_high[n]);
+    return digits ? low : F::offset * low;
   }
   LW_DEVICE_INSIDE void ask_codes(std::uint32_t from) {
     LW_UNROLL
@@ -175,7 +181,7 @@ struct FragXLoad {
     LW_UNROLL
     for (std::uint32_t n = 0; n < many_sums; ++n) {
       const std::uint32_t i = from + n * block_threads();
-      if (i < sum_count()) first_sums[n] = sum(i);
+      if (i < sum_count()) ask_sum(n, i);
     }
   }
   LW_DEVICE_INSIDE void ask() {
@@ -220,7 +226,7 @@ struct FragXLoad {
           if (i != thread_index()) ask_sums(i);
           LW_UNROLL
           for (std::uint32_t n = 0; n < many_sums; ++n) {
-            if (i + n * step < sum_count()) sums_to[i + n * step] = first_sums[n];
+            if (i + n * step < sum_count()) sums_to[i + n * step] = sum(n);
           }
         }
       }
@@ -247,15 +253,20 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
   const std::uint32_t warp = thread / 32;
   const std::uint32_t lane = thread % 32;
 
+  const std::uint32_t stage_bytes = shape.chunk * P::bytes;
+  const std::uint32_t ring = shape.rings_at + warp * shape.stages * stage_bytes;
+  auto* const full = reinterpret_cast<Barrier*>(memory + shape.barriers_at) + warp * shape.stages;
+  if (lane == 0) {  // first: the fence would wait for loads under way
+    LW_NO_UNROLL
+    for (std::uint32_t s = 0; s < shape.stages; ++s) barrier_init(&full[s], 1);
+    barrier_publish();
+  }
   FragGroup<F, Mode> me{launch, shape, memory};
   me.warp = warp % group_warps;
   me.first = block_index() + grid_blocks() * group;  // what is left over in the last round falls on different blocks
   me.step = grid_blocks() * shape.groups;
   me.begin = eighth_begin(me.warp, launch.blocks);
   me.count = eighth_begin(me.warp + 1, launch.blocks) - me.begin;
-  const std::uint32_t stage_bytes = shape.chunk * P::bytes;
-  const std::uint32_t ring = shape.rings_at + warp * shape.stages * stage_bytes;
-  auto* const full = reinterpret_cast<Barrier*>(memory + shape.barriers_at) + warp * shape.stages;
   me.scratch = memory + shape.scratch_at + group * P::bytes;
 
   me.tiles = shape.tiles;
@@ -273,9 +284,6 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
   if constexpr (F::grid_entries != 0) grid.ask();
   if (lane == 0) {
     me.aim();
-    LW_NO_UNROLL
-    for (std::uint32_t s = 0; s < shape.stages; ++s) barrier_init(&full[s], 1);
-    barrier_publish();
     LW_NO_UNROLL
     for (std::uint32_t s = 0; s < shape.stages; ++s) me.issue(ring + s * stage_bytes, &full[s]);
   }
