@@ -147,8 +147,8 @@ void run_floats(const ImageTask& task) {
 // The bytes that the kernels must have written, array by array; between them nothing may be touched.
 void expect_same(const std::uint8_t* got, const std::vector<std::uint8_t>& expected, const ImageOffsets& at,
                  std::uint32_t slots, std::uint32_t planes, std::uint64_t blocks, const std::string& what) {
-  const std::array starts = {at.codes,  at.sums16,    at.sums32,   at.digits16, at.digits32,
-                             at.powers, at.exponents, at.poisoned, at.xq};
+  const std::array starts = {at.codes,    at.halves, at.sums16,    at.sums32,   at.digits16,
+                             at.digits32, at.powers, at.exponents, at.poisoned, at.xq};
   const std::array sizes = {blocks * 256 * slots * planes,
                             blocks * 64 * slots * planes,
                             blocks * 32 * slots * planes,
@@ -156,8 +156,8 @@ void expect_same(const std::uint8_t* got, const std::vector<std::uint8_t>& expec
                             blocks * 4 * slots,
                             std::uint64_t{32},
                             3 * blocks * 1024 * slots};
-  const std::array names = {"codes",  "sums16",    "sums32",   "digits16", "digits32",
-                            "powers", "exponents", "poisoned", "xq"};
+  const std::array names = {"codes",    "halves", "sums16",    "sums32",   "digits16",
+                            "digits32", "powers", "exponents", "poisoned", "xq"};
   for (std::size_t i = 0; i < starts.size(); ++i) {
     ASSERT_EQ(std::memcmp(got + starts[i], expected.data() + starts[i], sizes[i]), 0) << what << ", " << names[i];
     const std::uint64_t next = i + 1 < starts.size() ? starts[i + 1] : at.x;

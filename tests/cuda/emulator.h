@@ -303,6 +303,18 @@ LW_DEVICE void mma_u8_first(std::int32_t (&c)[4], std::uint32_t a0, std::uint32_
   c[0] = c[1] = c[2] = c[3] = 0;
   mma_u8(c, a0, a1, a2, a3, b0, b1);
 }
+// Of 16 x 16 and 16 x 8: the other half of either is zero.
+LW_DEVICE void mma16_s8(std::int32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t b) {
+  mma_s8(c, a0, a1, 0, 0, b, 0);
+}
+LW_DEVICE void mma16_s8_first(std::int32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t b) {
+  c[0] = c[1] = c[2] = c[3] = 0;
+  mma_s8(c, a0, a1, 0, 0, b, 0);
+}
+LW_DEVICE void mma16_u8_first(std::int32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t b) {
+  c[0] = c[1] = c[2] = c[3] = 0;
+  mma_u8(c, a0, a1, 0, 0, b, 0);
+}
 LW_DEVICE void mma_s8_first(std::int32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t a2,
                             std::uint32_t a3, std::uint32_t b0, std::uint32_t b1) {
   c[0] = c[1] = c[2] = c[3] = 0;

@@ -37,6 +37,9 @@ inline std::vector<std::uint8_t> image_of(const Activation& x, std::uint64_t fir
         for (std::uint64_t i = 0; i < 8; ++i) {
           const std::int8_t* codes = token.plane(p) + b * super_block + i * 32;
           std::memcpy(image.data() + at.codes + ((b * 8 + i) * columns + column) * 32, codes, 32);
+          for (std::uint64_t k = 0; k < 32; ++k) {
+            put(at.halves, ((b * 8 + i) * columns + column) * 32 + k % 16 / 4 * 8 + k / 16 * 4 + k % 4, codes[k]);
+          }
           put(at.sums32, (b * 8 + i) * columns + column, std::accumulate(codes, codes + 32, std::int32_t{0}));
           put_digits(at.digits32, i, std::accumulate(codes, codes + 32, std::int32_t{0}));
         }

@@ -168,6 +168,10 @@ LW_KERNEL_TEXT void LW_MOST_THREADS(image_most_threads) image_kernel(const Image
       const std::uint32_t column = image_column(where.slots, P, where.slot, p);
       std::uint8_t* const codes = image + at.codes + ((std::uint64_t{b} * 8 + lane / 4) * columns + column) * 32;
       *reinterpret_cast<uint2*>(codes + lane % 4 * 8) = uint2{words[p][0], words[p][1]};
+      auto* const halves =
+          reinterpret_cast<std::uint32_t*>(codes + (at.halves - at.codes)) + lane % 2 * 4 + lane % 4 / 2;
+      halves[0] = words[p][0];
+      halves[2] = words[p][1];
       std::int32_t sum = dot4(words[p][0], 0x01010101u, dot4(words[p][1], 0x01010101u, 0));
       sum += shuffle_xor(sum, 1);
       auto* const sums16 = reinterpret_cast<std::int32_t*>(image + at.sums16);

@@ -127,13 +127,27 @@ struct FragOne {
     const std::uint8_t* from[kinds];
     LW_UNROLL
     for (std::uint32_t i = 0; i < kinds; ++i) {
-      const bool own = sets == 1 ? pair == pair_of(i) : Facts::narrow ? pair / 2 == i && t / 2 == pair % 2 : pair == i;
+      const bool own = sets == 1       ? pair == pair_of(i)
+                       : P::halves     ? pair == 2 * i
+                       : Facts::narrow ? pair / 2 == i && t / 2 == pair % 2
+                                       : pair == i;
       from[i] = own ? mine : x.zeros;
+    }
+    const std::uint8_t* second[2];  // of groups of 16, the second of a pair has columns of its own
+    if constexpr (P::halves) {
+      second[0] = pair == 1 ? mine : x.zeros;
+      second[1] = pair == 3 ? mine : x.zeros;
     }
     LW_UNROLL
     for (std::uint32_t s = 0; s < 8; ++s) {
       static_assert(FragX::zero_bytes == 8 * 64, "as many as x has a super-block");
-      const uint2 v = *reinterpret_cast<const uint2*>(from[s % kinds] + s * 64);
+      uint2 v;
+      if constexpr (P::halves) {
+        v.x = *reinterpret_cast<const std::uint32_t*>(from[s % kinds] + s * 64);
+        v.y = *reinterpret_cast<const std::uint32_t*>(second[s % kinds] + s * 64 + 4);
+      } else {
+        v = *reinterpret_cast<const uint2*>(from[s % kinds] + s * 64);
+      }
       std::int32_t(&sums)[4] = c[Facts::narrow ? s / 2 : sets > 1 ? s / 4 : 0];
       if constexpr (in_place) {
         mma_u8(sums, w.quad_in_place(s, 0, 0), w.quad_in_place(s, 0, 1), w.quad_in_place(s, 1, 0),
@@ -337,6 +351,16 @@ struct FragMany {
         }
       }
     }
+    LW_DEVICE_INSIDE void multiply_half(std::uint32_t p, std::uint32_t a0, std::uint32_t a1, std::uint32_t b) {
+      static_assert(!(offset_by_start && in_place));
+      if constexpr (offset_by_start) {
+        mma16_s8(c[p], a0, a1, b);
+      } else if constexpr (in_place) {
+        mma16_u8_first(c[p], a0, a1, b);
+      } else {
+        mma16_s8_first(c[p], a0, a1, b);
+      }
+    }
     template <bool First>
     LW_DEVICE_INSIDE void multiply_add(std::uint32_t p, const std::uint32_t (&a)[4], std::uint32_t b0,
                                        std::uint32_t b1) {
@@ -407,12 +431,16 @@ struct FragMany {
       if constexpr (Facts::narrow) {
         LW_UNROLL
         for (std::uint32_t half = 0; half < 2; ++half) {
-          const bool own = t / 2 == half;
           Sums c;
           if constexpr (offset_by_start) c.start(x, b, 2 * s + half, 1, slot);
           LW_UNROLL
           for (std::uint32_t p = 0; p < products; ++p) {
-            c.template multiply_add<true>(p, codes, own ? v[p].x : 0U, own ? v[p].y : 0U);
+            if constexpr (P::halves) {
+              c.multiply_half(p, codes[2 * half], codes[2 * half + 1], half == 0 ? v[p].x : v[p].y);
+            } else {
+              const bool own = t / 2 == half;
+              c.template multiply_add<true>(p, codes, own ? v[p].x : 0U, own ? v[p].y : 0U);
+            }
           }
           take(w, x, b, 2 * s + half, c, j, m, power, slot);
         }

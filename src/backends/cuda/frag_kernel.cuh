@@ -146,7 +146,7 @@ struct FragXLoad {
     const std::uint64_t narrow = digits ? at.digits16 : at.sums16;
     const std::uint64_t wide = digits ? at.digits32 : at.sums32;
     sums = reinterpret_cast<const std::int32_t*>(launch.x + (FragFacts<F>::narrow ? narrow : wide));
-    codes = launch.x + at.codes;
+    codes = launch.x + (FragPlan<F>::halves ? at.halves : at.codes);
     flags = reinterpret_cast<const std::uint32_t*>(launch.x + at.poisoned);
   }
   LW_DEVICE_CONST std::uint32_t code_pieces() const { return launch.blocks * 16U * columns; }  // of 16 bytes

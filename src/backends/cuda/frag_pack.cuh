@@ -137,7 +137,7 @@ struct FragPacker {
                                  : kind == PartKind::SELECTOR ? 16 * n
                                  : kind == PartKind::EIGHT8   ? 8 * n
                                                               : n * w;
-        std::uint32_t part = quad_part(raw, row, 8 * (lin / 2) + 2 * t + lin % 2, i);
+        std::uint32_t part = quad_part(raw, row, P::quad_of(lin / 2, t, lin % 2), i);
         if (kind == PartKind::EIGHT8) part &= 255;
         word |= (kind == PartKind::SELECTOR ? P::selectors(part) : P::spread(i, part)) << at;
       }
@@ -226,8 +226,8 @@ struct FragPacker {
     const PartKind kind = P::kind(i);
     const std::uint32_t h = row / 8;
     const std::uint32_t s = q / 8;
-    const std::uint32_t lin = 2 * s + q % 2;
-    const std::uint32_t lane = row % 8 * 4 + q % 8 / 2;
+    const std::uint32_t lin = 2 * s + P::quad_j(q);
+    const std::uint32_t lane = row % 8 * 4 + P::quad_t(q);
     const std::uint32_t w = P::width(i);
     const std::uint32_t first = P::base(i);
     if (kind == PartKind::BYTES) {
@@ -241,8 +241,8 @@ struct FragPacker {
     }
     if (kind == PartKind::PLANE) {
       const std::uint32_t a_word = 8 / w;
-      return P::gather(i,
-                       word_of(tile, lane, first + (s / a_word * 2 + q % 2) * 2 + h) >> (s % a_word * w) & P::mask(i));
+      return P::gather(
+          i, word_of(tile, lane, first + (s / a_word * 2 + P::quad_j(q)) * 2 + h) >> (s % a_word * w) & P::mask(i));
     }
     if (kind == PartKind::GROUP) return lane_nibble_of(tile, row, s) >> P::sc_bits;
     if (kind == PartKind::FLIPS) {

@@ -203,6 +203,29 @@ LW_DEVICE void mma_u8_first(std::int32_t (&c)[4], std::uint32_t a0, std::uint32_
 #endif
 }
 
+// C = A * B of 16 x 16 and 16 x 8 bytes: of A, rows g and g + 8 at k 4t..4t+3; of B, column g at k 4t..
+LW_DEVICE void mma16_s8_first(std::int32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t b) {
+#if __CUDA_ARCH__ >= 800
+  asm("mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%0,%1,%2,%3},{%4,%5},{%6},{%7,%7,%7,%7};"
+      : "=r"(c[0]), "=r"(c[1]), "=r"(c[2]), "=r"(c[3])
+      : "r"(a0), "r"(a1), "r"(b), "r"(0));
+#endif
+}
+LW_DEVICE void mma16_s8(std::int32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t b) {
+#if __CUDA_ARCH__ >= 800
+  asm("mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%0,%1,%2,%3},{%4,%5},{%6},{%0,%1,%2,%3};"
+      : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+      : "r"(a0), "r"(a1), "r"(b));
+#endif
+}
+LW_DEVICE void mma16_u8_first(std::int32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t b) {
+#if __CUDA_ARCH__ >= 800
+  asm("mma.sync.aligned.m16n8k16.row.col.s32.u8.s8.s32 {%0,%1,%2,%3},{%4,%5},{%6},{%7,%7,%7,%7};"
+      : "=r"(c[0]), "=r"(c[1]), "=r"(c[2]), "=r"(c[3])
+      : "r"(a0), "r"(a1), "r"(b), "r"(0));
+#endif
+}
+
 // Programmatic dependent launch: what comes before wait_for_previous() may run while the launch before still does.
 LW_DEVICE void wait_for_previous() {
 #if __CUDA_ARCH__ >= 900

@@ -2,8 +2,8 @@
 // dot products of quads read as well. Tokens in slices of up to eight; a slice of T tokens has `slots` of 1, 4 or 8
 // (tokens past the last are zero), P planes (lowest first) and C = slots * P columns. Of a slice, array after array:
 //   int8   codes[blocks][8][C][32]   element k of a super-block at [k / 32][column][k % 32]
-//   int32  sums16[blocks][16][C]     sums of 16 consecutive elements
-//   int32  sums32[blocks][8][C]      sums of 32
+//   int8   halves[blocks][8][C][32]  the same, words of four elements 0 4 1 5 2 6 3 7: those of groups of 16 side by
+//   side int32  sums16[blocks][16][C]     sums of 16 consecutive elements int32  sums32[blocks][8][C]      sums of 32
 //   int8   digits16[blocks][P][2][slots][16]  image_digit of sums16, the low ones first
 //   int8   digits32[blocks][P][2][slots][16]  the same of sums32, zero from the ninth on
 //   float  powers[blocks][slots]     2^e
@@ -44,10 +44,11 @@ LW_BOTH std::int32_t image_digit(std::int32_t sum, bool upper) {
 
 /// Where the arrays of a slice start, in bytes; each is aligned to 256.
 struct ImageOffsets {
-  std::uint64_t codes, sums16, sums32, digits16, digits32, powers, exponents, poisoned, xq, x, bytes;
+  std::uint64_t codes, halves, sums16, sums32, digits16, digits32, powers, exponents, poisoned, xq, x, bytes;
   LW_BOTH ImageOffsets(std::uint32_t slots, std::uint32_t planes, std::uint64_t blocks)
       : codes(0),
-        sums16(blocks * 256 * slots * planes),
+        halves(blocks * 256 * slots * planes),
+        sums16(2 * halves),
         sums32(sums16 + blocks * 64 * slots * planes),
         digits16(up(sums32 + blocks * 32 * slots * planes)),
         digits32(digits16 + blocks * 32 * slots * planes),
