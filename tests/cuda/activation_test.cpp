@@ -150,7 +150,10 @@ void expect_same(const std::uint8_t* got, const std::vector<std::uint8_t>& expec
   const std::array starts = {at.codes,    at.halves, at.sums16,    at.sums32,   at.digits16,
                              at.digits32, at.powers, at.exponents, at.poisoned, at.xq};
   const std::array sizes = {blocks * 256 * slots * planes,
+                            blocks * 256 * slots * planes,
                             blocks * 64 * slots * planes,
+                            blocks * 32 * slots * planes,
+                            blocks * 32 * slots * planes,
                             blocks * 32 * slots * planes,
                             blocks * 4 * slots,
                             blocks * 4 * slots,

@@ -135,10 +135,10 @@ struct FragXLoad {
   static constexpr std::uint32_t many_sums = Mode::window == 1 ? 2 : digits ? 4 : 8;
 
   std::uint32_t poisoned = 0;
-  uint4 first_codes[many_codes];
+  uint4 first_codes[many_codes]{};
   std::uint32_t first_power = 0;
-  std::uint32_t first_sums[many_sums];
-  std::uint32_t first_high[joined ? many_sums : 1];
+  std::uint32_t first_sums[many_sums]{};
+  std::uint32_t first_high[joined ? many_sums : 1]{};
 
   LW_DEVICE_INSIDE void locate() {
     const ImageOffsets at(slots, Mode::planes, launch.blocks);

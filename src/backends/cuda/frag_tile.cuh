@@ -347,8 +347,8 @@ struct FragTile {
     }
     const std::uint32_t entry = *reinterpret_cast<const std::uint32_t*>(memory + at);
     if constexpr (F::eights) {
-      const std::uint32_t nibbles = entry ^ (flip_eight(s, h) & 0x44444444U);
-      return permute_signs(tables->word[0], tables->word[1], j == 0 ? nibbles : upper_half(nibbles));
+      const std::uint32_t selectors = entry ^ (flip_eight(s, h) & 0x44444444U);
+      return permute_signs(tables->word[0], tables->word[1], j == 0 ? selectors : upper_half(selectors));
     } else {
       // The sign of byte n is at bit 8n + 4j + s % 4. No code is zero, so that nothing carries.
       const std::uint32_t negative = permute_signs(moved(flips(s, h), 4 * j + s % 4, 7), 0, 0xBA98U);
