@@ -23,11 +23,15 @@ struct FragX {
   std::uint32_t columns;
 };
 
-/// 2^exponent as formats with an exponent for d take it: +0 below 2^-126, +infinity above 2^90.
-LW_DEVICE float frag_power(std::int32_t exponent) {
+/// value * 2^exponent + sum as formats with an exponent for d take it: 2^exponent is +0 below 2^-126 and +infinity
+/// above 2^90. The bound above comes of a multiplication that overflows: fewer of the operations that these kernels are
+/// short of than a choice. Each product is exact.
+LW_DEVICE float frag_add_power(float sum, float value, std::int32_t exponent) {
   const std::int32_t least = exponent < -127 ? -127 : exponent;
-  const std::uint32_t bits = static_cast<std::uint32_t>(least + 127) << 23;
-  return float_of(exponent > 90 ? 0x7F800000U : bits);
+  const std::int32_t bound = least > 91 ? 91 : least;
+  const float power = float_of(static_cast<std::uint32_t>(bound) * 0x00800000U + 0x3F800000U);
+  constexpr float up = 0x1p37F;  // 2^91 * 2^37 is infinite, 2^90 * 2^37 isn't
+  return add_exact_product(multiply(value, 1.0F / up), multiply(power, up), sum);
 }
 
 template <class F>
@@ -45,7 +49,7 @@ struct FragScale {
   template <bool Down>
   LW_DEVICE_CONST float add_term(float sum, float value, std::uint32_t power, float down) const {
     if constexpr (F::exponent_scale) {
-      return add_exact_product(value, frag_power(exponent + static_cast<std::int32_t>(power)), sum);
+      return frag_add_power(sum, value, exponent + static_cast<std::int32_t>(power));
     } else {
       return add_exact_product(multiply(d, value), Down ? multiply(float_of(power), down) : float_of(power), sum);
     }
