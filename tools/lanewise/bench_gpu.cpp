@@ -292,14 +292,8 @@ class GpuMatrix {
 
   // As gpu::multiply() does, but that the image holds all it needs already.
   Outcome product(const KernelDesc& kernel, std::uint64_t copy, bool overlapped, void* stream) {
-    gpu::Launch what;
+    gpu::Launch what = gpu::launch_of(*device_, *image_, Dtype::f32, overlapped);
     what.count = 1;
-    what.planes = plane_count(problem_.planes);
-    what.cols = raw_.cols;
-    what.blocks = image_->blocks();
-    what.dtype = static_cast<std::uint32_t>(Dtype::f32);
-    what.multiprocessors = device_->info().multiprocessors;
-    what.overlapped = overlapped;
     std::uint8_t* y = y_.data() + copy % GpuBench::outputs * y_bytes(image_->tokens());
     for (std::uint64_t slice = 0; slice < image_->slices(); ++slice) {
       what.targets[0] = {bench_.walked_.data() + copy * stride_, y, raw_.rows, raw_.rows};

@@ -197,6 +197,9 @@ struct Operand {
   OutputView y;
 };
 
+/// What all launches of products of x have in common; without targets and a slice.
+Launch launch_of(const Device& device, const Image& x, Dtype dtype, bool overlapped);
+
 /// Enqueues W * x of matrices of one format, K and type of y, up to most_targets of them, by `kernel` (of the
 /// device's): a launch a slice of eight tokens.
 Outcome multiply(Device& device, const KernelDesc& kernel, std::span<const Operand> operands, const Image& x,

@@ -5,7 +5,15 @@
 namespace lanewise::gpu {
 namespace {
 
-// What all launches of a product have in common.
+void move_outputs(Launch& what, std::uint64_t vectors, Dtype dtype) {
+  for (std::uint32_t i = 0; i < what.count; ++i) {
+    Target& target = what.targets[i];
+    target.y = static_cast<std::uint8_t*>(target.y) + vectors * target.y_stride * dtype_bytes(dtype);
+  }
+}
+
+}  // namespace
+
 Launch launch_of(const Device& device, const Image& x, Dtype dtype, bool overlapped) {
   Launch what;
   what.planes = plane_count(x.planes());
@@ -17,15 +25,6 @@ Launch launch_of(const Device& device, const Image& x, Dtype dtype, bool overlap
   what.overlapped = overlapped;
   return what;
 }
-
-void move_outputs(Launch& what, std::uint64_t vectors, Dtype dtype) {
-  for (std::uint32_t i = 0; i < what.count; ++i) {
-    Target& target = what.targets[i];
-    target.y = static_cast<std::uint8_t*>(target.y) + vectors * target.y_stride * dtype_bytes(dtype);
-  }
-}
-
-}  // namespace
 
 Outcome multiply(Device& device, const KernelDesc& kernel, std::span<const Operand> operands, const Image& x,
                  bool overlapped, void* stream) {
