@@ -1,5 +1,5 @@
 // What `lanewise bench` says, whatever device it times: notes, warnings, the peer's lines, the verdict on the bits, and
-// the JSON around all of it. bench_report.h and bench_cuda_report.h add each device's own columns.
+// the JSON around all of it. bench_report.h and bench_gpu_report.h add each device's own columns.
 #pragma once
 
 #include <cstdint>
