@@ -48,6 +48,6 @@ std::span<const Command* const> commands();
 /// One line: the library's, the ABI's and the arithmetic's version, and the compiler.
 std::string version_text();
 /// The whole program's options: every command's too.
-void declare(CLI::App& app, bool* quiet, std::function<void(Job)> on_command);
+void declare(CLI::App& app, bool* quiet, const std::function<void(Job)>& on_command);
 
 }  // namespace lanewise::program

@@ -25,7 +25,7 @@ std::string version_text() {
                      lw_arithmetic_version(), compiler);
 }
 
-void declare(CLI::App& app, bool* quiet, std::function<void(Job)> on_command) {
+void declare(CLI::App& app, bool* quiet, const std::function<void(Job)>& on_command) {
   app.require_subcommand(1);
   app.fallthrough();
   app.set_version_flag("--version", version_text(), "Print the versions and exit");
