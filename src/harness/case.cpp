@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "backends/gpu/launch.h"
 #include "base/checked.h"
 
 namespace lanewise {
@@ -106,6 +107,42 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
+Result<std::uint32_t> parse_small(std::string_view what, std::string_view text) {
+  LW_ASSIGN(value, parse_number(what, text));
+  if (value > UINT32_MAX) return bad(std::string(what) + " is " + quoted(text) + ": a number below 2^32 is wanted");
+  return static_cast<std::uint32_t>(value);
+}
+
+Outcome set_tile(Case& problem, std::string_view text) {
+  const auto parts = split(text, '/');
+  if (parts.size() > problem.tile.size()) return bad("a tile has four numbers at most: " + quoted(text));
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    LW_ASSIGN(value, parse_small("tile", parts[i]));
+    problem.tile[i] = value;
+  }
+  return Done{};
+}
+
+Outcome set_group(Case& problem, std::string_view text) {
+  for (const std::string_view part : split(text, '/')) {
+    LW_ASSIGN(rows, parse_number("group", part));
+    problem.group.push_back(rows);
+  }
+  return Done{};
+}
+
+Result<bool> parse_answer(std::string_view what, std::string_view text) {
+  if (text != "yes" && text != "no") return bad(std::string(what) + " is " + quoted(text) + ": yes or no");
+  return text == "yes";
+}
+
+template <class Numbers>
+std::string joined(const Numbers& numbers) {
+  std::string out;
+  for (const auto number : numbers) out.append(out.empty() ? "" : "/").append(std::to_string(number));
+  return out;
+}
+
 constexpr std::string_view shape_wanted = "a shape is K x rows, as in 4096x14336";
 
 Outcome set_shape(Case& problem, std::string_view text) {
@@ -137,6 +174,11 @@ constexpr std::pair<std::string_view, Setter> keys[] = {
     {"seed", [](Case& p, std::string_view v) { return assign(p.seed, parse_number("seed", v)); }},
     {"x", [](Case& p, std::string_view v) { return assign(p.input, parse_dtype(v)); }},
     {"y", [](Case& p, std::string_view v) { return assign(p.output, parse_dtype(v)); }},
+    {"tile", set_tile},
+    {"overlapped", [](Case& p, std::string_view v) { return assign(p.overlapped, parse_answer("overlapped", v)); }},
+    {"group", set_group},
+    {"experts", [](Case& p, std::string_view v) { return assign(p.experts, parse_small("experts", v)); }},
+    {"apart", [](Case& p, std::string_view v) { return assign(p.apart, parse_number("apart", v)); }},
 };
 
 Error unknown_key(std::string_view key) {
@@ -149,6 +191,34 @@ Error unknown_format(std::string_view name) {
   std::string known;
   for (const FormatInfo& info : formats()) known.append(known.empty() ? "" : ", ").append(info.name);
   return bad(quoted(name) + " is no weight format: " + known);
+}
+
+// What group=, experts= and apart= need of each other and of the rows.
+Outcome check_together(const Case& problem) {
+  if (problem.apart != 0 && problem.is_together()) return bad("apart= is of one matrix alone: " + to_string(problem));
+  std::uint64_t rows = 0;
+  for (const std::uint64_t each : problem.group) {
+    const auto sum = checked_add(rows, each);
+    if (!sum) return bad("the rows of group= don't fit 64 bits: " + to_string(problem));
+    rows = *sum;
+    if (problem.experts != 0 && each % problem.experts != 0) {
+      return bad(std::to_string(problem.experts) + " experts don't divide " + std::to_string(each) +
+                 " rows: " + to_string(problem));
+    }
+  }
+  if (!problem.group.empty() && rows != problem.rows) {
+    return bad("the matrices of the group have " + std::to_string(rows) + " rows: " + to_string(problem));
+  }
+  if (problem.experts != 0 && problem.rows % problem.experts != 0) {
+    return bad(std::to_string(problem.experts) + " experts don't divide the rows: " + to_string(problem));
+  }
+  const std::size_t most = problem.experts != 0 ? gpu::most_expert_targets : gpu::most_targets;
+  if (problem.group.size() > most || problem.experts > gpu::most_experts) {
+    return bad("a launch takes " + std::to_string(gpu::most_targets) + " matrices or " +
+               std::to_string(gpu::most_expert_targets) + " lists of up to " + std::to_string(gpu::most_experts) +
+               " experts: " + to_string(problem));
+  }
+  return Done{};
 }
 
 }  // namespace
@@ -166,6 +236,11 @@ std::string to_string(const Case& problem) {
   out.append(":seed=").append(std::to_string(problem.seed));
   if (problem.input != Dtype::f32) out.append(":x=").append(dtype_name(problem.input));
   if (problem.output != Dtype::f32) out.append(":y=").append(dtype_name(problem.output));
+  if (problem.tile != Case{}.tile) out.append(":tile=").append(joined(problem.tile));
+  if (problem.overlapped) out.append(":overlapped=yes");
+  if (!problem.group.empty()) out.append(":group=").append(joined(problem.group));
+  if (problem.experts != 0) out.append(":experts=").append(std::to_string(problem.experts));
+  if (problem.apart != 0) out.append(":apart=").append(std::to_string(problem.apart));
   return out;
 }
 
@@ -188,7 +263,11 @@ Outcome check_case(const Case& problem) {
       !fits(problem.cols, problem.rows) || !fits(problem.cols, problem.tokens) || !fits(problem.rows, problem.tokens)) {
     return bad("the sizes don't fit 64 bits: " + to_string(problem));
   }
-  return Done{};
+  const auto all_rows = checked_add(problem.rows, problem.apart);
+  if (!all_rows || !fits(blocks * info.block_bytes, *all_rows) || !fits(problem.cols, *all_rows)) {
+    return bad("the sizes don't fit 64 bits: " + to_string(problem));
+  }
+  return check_together(problem);
 }
 
 Result<Case> parse_case(std::string_view text) {

@@ -4,8 +4,18 @@
 //
 // The operation, the format, K x rows; then keys in any order, each at most once, a missing one at its default. For a
 // matrix of a model file, given beside the string, tensor=NAME says which (':' and '%' in the name as %3A and %25).
+// How a device with memory of its own is to launch it:
+//
+//   tile=2/1/8/4       the numbers of the launch's tiling
+//   overlapped=yes     launches that may start while the one before still runs
+//   group=33/16/0/47   the rows of W as so many matrices, computed in one launch
+//   experts=8          each matrix of the group (one or two; without group= the whole W) as a list of so many experts,
+//                      three ids a token
+//   apart=4000000      so many rows of zeros between the two halves of W's rows, and more than 2^30 elements of y
+//                      between its tokens
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -32,14 +42,27 @@ struct Case {
   std::string tensor;           ///< tensor=; empty: W is synthetic
   Dtype input = Dtype::f32;     ///< x=f32, f16 or bf16
   Dtype output = Dtype::f32;    ///< y=f32, f16 or bf16
+  std::array<std::uint32_t, 4> tile{};
+  bool overlapped = false;
+  std::vector<std::uint64_t> group{};  ///< rows of each matrix, `rows` in all; empty: one matrix
+  std::uint32_t experts = 0;           ///< 0: none
+  std::uint64_t apart = 0;
 
+  /// Whether one of the keys above says more than a plain launch of one matrix.
+  [[nodiscard]] bool says_how_to_launch() const {
+    return tile != std::array<std::uint32_t, 4>{} || overlapped || !group.empty() || experts != 0 || apart != 0;
+  }
+  /// Whether several matrices are computed together.
+  [[nodiscard]] bool is_together() const { return !group.empty() || experts != 0; }
   bool operator==(const Case&) const = default;
 };
 
-/// Every key is printed but kernel, tensor, x and y at their defaults; parse_case() gives the same Case back.
+/// Every key is printed but kernel, tensor, x, y and those of a launch at their defaults; parse_case() gives the same
+/// Case back.
 std::string to_string(const Case& problem);
 /// Errors (LW_ERROR_ARGUMENT) say what is wrong and what would be allowed: an unknown operation, format, key or value,
-/// a key given twice, a K that the format's block doesn't divide, a matrix of more bytes than 64 bits count.
+/// a key given twice, a K that the format's block doesn't divide, a matrix of more bytes than 64 bits count, a group
+/// that doesn't add up.
 Result<Case> parse_case(std::string_view text);
 /// The same checks on a Case made by hand.
 Outcome check_case(const Case& problem);

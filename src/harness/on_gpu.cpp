@@ -1,8 +1,6 @@
 #include "harness/on_gpu.h"
 
-#include <algorithm>
 #include <cstring>
-#include <string>
 
 #include "harness/compare.h"
 
@@ -85,100 +83,59 @@ Result<std::uint64_t> FencedOnGpu::damaged() const {
   return count;
 }
 
-Outcome MatrixOnGpu::unpack(std::vector<std::uint8_t>& bytes) {
-  bytes.resize(w_.bytes());
-  MatrixView there = w_;
-  there.data = layout_ == Layout::raw ? raw_.data() : packed_.data();
-  return gpu::store_matrix(device_, there, layout_, bytes.data());
-}
-
-Result<std::unique_ptr<MatrixOnGpu>> MatrixOnGpu::load(const std::shared_ptr<gpu::Device>& device, const MatrixView& w,
-                                                       Layout layout) {
-  std::unique_ptr<MatrixOnGpu> matrix(new MatrixOnGpu(device, w, layout));
-  LW_ASSIGN(raw, FencedOnGpu::create(device, w.bytes()));
-  matrix->raw_ = std::move(raw);
-  LW_TRY(device->copy(matrix->raw_.data(), w.data, w.bytes()));
-  if (layout == Layout::raw) return matrix;
-  if (!device->has_layout(layout, w.format)) {
-    return make_error(LW_ERROR_UNSUPPORTED, "this build can't put " + std::string(w.info().name) + " into layout " +
-                                                std::string(layout_name(layout)));
-  }
-  LW_ASSIGN(packed, FencedOnGpu::create(device, device->layout_bytes(layout, w)));
-  matrix->packed_ = std::move(packed);
-  // Bytes that packing leaves alone are no zeros.
-  LW_TRY(device->fill(matrix->packed_.data(), unmade, matrix->packed_.size()));
-  MatrixView there = w;
-  there.data = matrix->raw_.data();
-  LW_TRY(device->pack(layout, there, matrix->packed_.data(), nullptr));
-  LW_TRY(device->wait(nullptr));
-  LW_ASSIGN(unchanged, matrix->is_unchanged());
-  if (!unchanged) {
-    return make_error(LW_ERROR_INTERNAL, "layout " + std::string(layout_name(layout)) + " doesn't give the bytes of " +
-                                             std::string(w.info().name) + ", " + std::to_string(w.cols) + " x " +
-                                             std::to_string(w.rows) + ", back");
-  }
-  return matrix;
-}
-
-Result<bool> MatrixOnGpu::is_unchanged() {
-  std::vector<std::uint8_t> bytes;
-  LW_TRY(unpack(bytes));
-  return bytes.empty() || std::memcmp(bytes.data(), w_.data, bytes.size()) == 0;
-}
-
-Outcome MatrixOnGpu::dequantize(std::uint64_t row_begin, std::uint64_t row_end, float* out) {
-  const std::uint64_t elements = (row_end - row_begin) * w_.cols;
-  const std::uint64_t bytes = elements * sizeof(float);
-  const std::lock_guard lock(decoding_);
-  if (decoded_.bytes() < bytes) {
-    LW_ASSIGN(room, gpu::Memory::allocate(device_, bytes));
-    decoded_ = std::move(room);
-  }
-  auto* const weights = reinterpret_cast<float*>(decoded_.data());
-  LW_TRY(device_->fill(weights, unmade, bytes));
-  LW_TRY(device_->dequantize(w_.format, raw_.data() + row_begin * w_.row_bytes(), elements, weights, nullptr));
-  LW_TRY(device_->wait(nullptr));
-  return device_->copy(out, weights, bytes);
-}
-
-Result<MatrixOnGpu::Findings> MatrixOnGpu::multiply(const KernelDesc& kernel, const InputView& x,
-                                                    const Activation& activation, const OutputView& y,
-                                                    std::uint64_t y_elements) {
+Result<std::unique_ptr<InputOnGpu>> InputOnGpu::load(const std::shared_ptr<gpu::Device>& device, const InputView& x,
+                                                     const Activation& activation) {
+  std::unique_ptr<InputOnGpu> input(new InputOnGpu(device, x, activation));
   const std::uint64_t x_bytes = (x.tokens == 0 ? 0 : (x.tokens - 1) * x.stride + x.cols) * dtype_bytes(x.dtype);
-  const std::uint64_t y_bytes = y_elements * dtype_bytes(y.dtype);
-  LW_ASSIGN(x_there, FencedOnGpu::create(device_, x_bytes));
-  LW_TRY(device_->copy(x_there.data(), x.data, x_bytes));
-  LW_ASSIGN(y_there, FencedOnGpu::create(device_, y_bytes));
-  LW_TRY(device_->copy(y_there.data(), y.data, y_bytes));
+  LW_ASSIGN(there, FencedOnGpu::create(device, x_bytes));
+  input->there_ = std::move(there);
+  LW_TRY(device->copy(input->there_.data(), x.data, x_bytes));
   LW_ASSIGN(image_bytes, gpu::Image::workspace_bytes(activation.planes(), x.tokens, x.cols));
-  LW_ASSIGN(workspace, FencedOnGpu::create(device_, image_bytes));
-  LW_TRY(device_->fill(workspace.data(), unmade, image_bytes));
-  LW_ASSIGN(image,
-            gpu::Image::create_in(device_, activation.planes(), x.tokens, x.cols, workspace.data(), image_bytes));
+  LW_ASSIGN(workspace, FencedOnGpu::create(device, image_bytes));
+  input->workspace_ = std::move(workspace);
+  LW_TRY(device->fill(input->workspace_.data(), unmade, image_bytes));
+  LW_ASSIGN(image, gpu::Image::create_in(device, activation.planes(), x.tokens, x.cols, input->workspace_.data(),
+                                         image_bytes));
+  input->image_ = std::move(image);
+  LW_TRY(input->set(false, false));
+  LW_TRY(device->wait(nullptr));
+  return input;
+}
 
-  InputView input = x;
-  input.data = x_there.data();
-  LW_TRY(image->set(input, false, nullptr));
-  gpu::Operand operand{w_, y};
-  operand.w.data = layout_ == Layout::raw ? raw_.data() : packed_.data();
-  operand.y.data = y_there.data();
-  LW_TRY(gpu::multiply(*device_, kernel, {&operand, 1}, *image, false, nullptr));
-  LW_TRY(device_->wait(nullptr));
-  LW_TRY(device_->copy(y.data, y_there.data(), y_bytes));
+Outcome InputOnGpu::set(bool zeros, bool overlapped) {
+  InputView input = x_;
+  input.data = there_.data();
+  if (zeros) {
+    if (zeros_.data() == nullptr) {
+      LW_ASSIGN(room, gpu::Memory::allocate(device_, there_.size()));
+      zeros_ = std::move(room);
+      LW_TRY(device_->fill(zeros_.data(), 0, there_.size()));
+    }
+    input.data = zeros_.data();
+  }
+  return image_->set(input, overlapped, nullptr);
+}
 
-  Findings findings;
-  std::vector<std::uint8_t> held(image_bytes);
-  LW_TRY(device_->copy(held.data(), workspace.data(), image_bytes));
-  for (std::uint64_t slice = 0; slice < image->slices(); ++slice) {
-    const std::uint64_t start = gpu::image_slice_at(slice, plane_count(activation.planes()), activation.blocks());
-    compare_slice(held.data() + start, slice * gpu::image_slice, image->slice_tokens(slice), activation,
-                  findings.image);
+Outcome InputOnGpu::check(BitCount& count) {
+  const std::uint32_t planes = plane_count(activation_.planes());
+  // What lies behind the image is the routes'.
+  std::vector<std::uint8_t> now(gpu::image_bytes(x_.tokens, planes, activation_.blocks()));
+  LW_TRY(device_->copy(now.data(), workspace_.data(), now.size()));
+  if (now == right_) return Done{};
+  BitCount found;
+  for (std::uint64_t slice = 0; slice < image_->slices(); ++slice) {
+    const std::uint64_t start = gpu::image_slice_at(slice, planes, activation_.blocks());
+    compare_slice(now.data() + start, slice * gpu::image_slice, image_->slice_tokens(slice), activation_, found);
   }
-  for (const FencedOnGpu* fenced : {&x_there, &y_there, &workspace, &raw_, &packed_}) {
-    LW_ASSIGN(damaged, fenced->damaged());
-    findings.damaged += damaged;
-  }
-  return findings;
+  if (found.differing == 0) right_ = std::move(now);
+  add(count, found);
+  return Done{};
+}
+
+Result<std::uint64_t> InputOnGpu::damaged() const {
+  LW_ASSIGN(of_x, there_.damaged());
+  LW_ASSIGN(of_image, workspace_.damaged());
+  return of_x + of_image;
 }
 
 }  // namespace lanewise

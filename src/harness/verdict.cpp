@@ -33,7 +33,7 @@ VerdictKind Verdict::kind() const {
   if (error) return VerdictKind::error;
   const bool sound = outputs.differing == 0 && against_scalar.differing == 0 && activation.differing == 0 &&
                      weights.differing == 0 && errors.outside == 0 && errors.not_exact == 0 && unwritten == 0 &&
-                     red_zone_bytes == 0 && !inputs_changed && sums_fit;
+                     red_zone_bytes == 0 && !inputs_changed && sums_fit && repeated.differing == 0 && !bad_ids_taken;
   if (!sound) return VerdictKind::failed;
   if (cancelled) return VerdictKind::cancelled;
   // A verdict that compared nothing is no verdict.
@@ -63,6 +63,10 @@ std::string Verdict::failure() const {
   if (against_scalar.differing != 0) {
     return counted(against_scalar, "outputs differ from the scalar kernel's, ") + place(*against_scalar.first);
   }
+  if (repeated.differing != 0) {
+    return counted(repeated, "outputs differ between two launches of one chain, ") + place(*repeated.first);
+  }
+  if (bad_ids_taken) return "an id out of range changed an output or wasn't reported, or one in range was";
   if (!sums_fit) return "an integer sum passed 31 bits";
   if (errors.not_exact != 0) {
     return std::to_string(errors.not_exact) + " of " + std::to_string(errors.integers) +

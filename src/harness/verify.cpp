@@ -13,6 +13,7 @@
 #include "harness/judge.h"
 #include "harness/on_gpu.h"
 #include "harness/rows.h"
+#include "harness/together.h"
 #include "layout/layout.h"
 
 namespace lanewise {
@@ -34,7 +35,7 @@ Error out_of_memory(const Case& problem) {
 // All that the windows of one matrix share, and what it found.
 struct Matrix {
   const MatrixView& w;
-  const Case& problem;
+  const Case& problem;  // the first of its runs: what they have in common
   const VerifyOptions& options;
   std::uint64_t tokens;  // of the largest window
   int id;                // ggml's number, by which the oracle knows the format
@@ -48,6 +49,9 @@ struct Matrix {
   bool sums_fit = true;
   MatrixView packed{};  // in the case's layout: `w` itself where that is raw
   std::unique_ptr<MatrixOnGpu> on_gpu{};
+  std::unique_ptr<Activation> x_of_window{};  // of the last run's tokens
+  std::unique_ptr<InputOnGpu> input_on_gpu{};
+  bool changed_on_gpu = false;             // W, before it was loaded anew
   std::optional<Error> decoding_failed{};  // on the device
 
   [[nodiscard]] std::uint64_t chunk() const { return std::max<std::uint64_t>(1, chunk_elements / w.cols); }
@@ -121,11 +125,70 @@ void float64_rows(Matrix& m, std::uint64_t begin, std::uint64_t end) {
   }
 }
 
-// One window: the kernel over its rows, then the comparisons.
-Outcome run_window(Matrix& m, const Plan& plan, RowWork& work, std::uint64_t tokens, Verdict& verdict) {
+// x for so many tokens, on the CPU and on the device; compared with the oracle's when it is made.
+Outcome make_window(Matrix& m, std::uint64_t tokens, Verdict& verdict) {
+  if (m.x_of_window != nullptr && m.x_of_window->tokens() == tokens) return Done{};
+  m.input_on_gpu.reset();
   LW_ASSIGN(activation, Activation::create(m.problem.planes, tokens, m.w.cols));
-  LW_TRY(activation->set(m.input(tokens)));
-  compare_activation(*activation, m.activation, verdict.activation);
+  m.x_of_window = std::move(activation);
+  LW_TRY(m.x_of_window->set(m.input(tokens)));
+  compare_activation(*m.x_of_window, m.activation, verdict.activation);
+  if (m.options.gpu == nullptr) return Done{};
+  LW_ASSIGN(there, InputOnGpu::load(m.options.gpu, m.input(tokens), *m.x_of_window));
+  m.input_on_gpu = std::move(there);
+  return Done{};
+}
+
+// A product on the device into `ys`, which hold their poison, and what it did beside it.
+Outcome run_on_gpu(Matrix& m, const Case& run, const Plan& plan, std::span<const Vectors> ys, Verdict& verdict) {
+  if (m.on_gpu != nullptr && !m.on_gpu->suits(run)) {
+    LW_ASSIGN(unchanged, m.on_gpu->is_unchanged());
+    m.changed_on_gpu = m.changed_on_gpu || !unchanged;
+    m.on_gpu.reset();
+  }
+  if (m.on_gpu == nullptr) {
+    LW_ASSIGN(loaded, MatrixOnGpu::load(m.options.gpu, m.w, run));
+    m.on_gpu = std::move(loaded);
+  }
+  if (run.tile != Case{}.tile && !m.options.gpu->takes_tiling(*plan.kernel, run.tile)) {
+    return make_error(LW_ERROR_ARGUMENT, "kernel '" + plan.name + "' takes no such tile: " + to_string(run));
+  }
+  LW_ASSIGN(found, m.on_gpu->multiply(*plan.kernel, {run.overlapped, run.tile}, *m.input_on_gpu, ys));
+  verdict.red_zone_bytes += found.damaged;
+  verdict.repeated = found.repeated;
+  verdict.bad_ids_taken = found.bad_ids_taken;
+  add(verdict.outputs, found.between);
+  return m.input_on_gpu->check(verdict.activation);
+}
+
+// What a run's verdict has of its matrix.
+void judge_matrix(const Matrix& m, std::uint64_t tokens, const Float64& reference, Verdict& verdict) {
+  verdict.red_zone_bytes += m.x.damaged();
+  verdict.weights = m.weights;
+  verdict.sums_fit = m.sums_fit;
+  verdict.mistrusted = mistrust(m.expected, m.w.rows, tokens, reference);
+}
+
+// Matrices computed together.
+Outcome run_together(Matrix& m, const Case& run, const Plan& plan, const Float64& reference, Verdict& verdict) {
+  LW_ASSIGN(together, Together::create(run, run.tokens, stride_gap));
+  LW_TRY(run_on_gpu(m, run, plan, together.vectors(), verdict));
+  std::uint64_t counted_once = 0;
+  together.compare(m.expected, verdict.outputs, verdict.unwritten);
+  together.compare(m.scalar, verdict.against_scalar, counted_once);
+  verdict.red_zone_bytes += together.damaged();
+  judge_matrix(m, run.tokens, reference, verdict);
+  return Done{};
+}
+
+// One run: the kernel over its rows, then the comparisons.
+Outcome run_one(Matrix& m, const Case& run, const Plan& plan, RowWork& work, Verdict& verdict) {
+  const std::uint64_t tokens = run.tokens;
+  LW_TRY(make_window(m, tokens, verdict));
+  const Activation& activation = *m.x_of_window;
+  const bool integers = m.problem.fill == Fill::exact && m.problem.tensor.empty();
+  const Float64 reference{m.sample, m.exact, m.tokens, m.w.rows, integers ? exact_unit(m.w.format) : 0};
+  if (run.is_together()) return run_together(m, run, plan, reference, verdict);
 
   const std::uint64_t stride = m.w.rows + stride_gap;
   LW_ASSIGN(memory, Fenced::create(tokens * stride * dtype_bytes(m.problem.output), Fence::canary));
@@ -133,19 +196,17 @@ Outcome run_window(Matrix& m, const Plan& plan, RowWork& work, std::uint64_t tok
   poison(y, tokens * stride);
 
   const bool is_scalar = plan.kernel->launch == &gemv_scalar && !m.options.replacement;
-  std::uint64_t damaged_there = 0;
-  if (m.on_gpu != nullptr && !m.options.replacement) {
-    LW_ASSIGN(found, m.on_gpu->multiply(*plan.kernel, m.input(tokens), *activation, y, tokens * stride));
-    damaged_there = found.damaged;
-    add(verdict.activation, found.image);
+  const bool by_rows = m.options.gpu == nullptr || m.options.replacement;
+  if (!by_rows) {
+    const Vectors vectors{y, m.w.rows, tokens};
+    LW_TRY(run_on_gpu(m, run, plan, {&vectors, 1}, verdict));
   }
-  const bool by_rows = m.on_gpu == nullptr || m.options.replacement;
   const bool done = work.run(m.w.rows, m.chunk(), [&](std::uint64_t begin, std::uint64_t end) {
     if (!by_rows) return;
     if (m.options.replacement) {
-      m.options.replacement(m.w, *activation, y, begin, end);
+      m.options.replacement(m.w, activation, y, begin, end);
     } else {
-      plan.kernel->launch(m.packed, *activation, y, begin, end);
+      plan.kernel->launch(m.packed, activation, y, begin, end);
     }
   });
   if (!done) {
@@ -154,23 +215,17 @@ Outcome run_window(Matrix& m, const Plan& plan, RowWork& work, std::uint64_t tok
     return Done{};
   }
   // Only now: a kernel that writes into the rows of another chunk must be caught too.
-  const auto compare = [&](const std::vector<float>& reference, BitCount& count, std::uint64_t& unwritten) {
+  const auto compare = [&](const std::vector<float>& reference_y, BitCount& count, std::uint64_t& unwritten) {
     // The view is only read.
-    const OutputView expected{const_cast<float*>(reference.data()), Dtype::f32, m.w.rows};
+    const OutputView expected{const_cast<float*>(reference_y.data()), Dtype::f32, m.w.rows};
     compare_outputs(y, expected, tokens, 0, m.w.rows, count, unwritten);
   };
   std::uint64_t counted_once = 0;
   compare(m.expected, verdict.outputs, verdict.unwritten);
   if (!is_scalar) compare(m.scalar, verdict.against_scalar, counted_once);
-  verdict.red_zone_bytes = damaged_there + memory.damaged() + m.x.damaged() +
-                           damaged_gaps(y, tokens, m.w.rows) * dtype_bytes(m.problem.output);
-  verdict.weights = m.weights;
-  verdict.sums_fit = m.sums_fit;
-
-  const bool integers = m.problem.fill == Fill::exact && m.problem.tensor.empty();
-  const Float64 reference{m.sample, m.exact, m.tokens, m.w.rows, integers ? exact_unit(m.w.format) : 0};
+  verdict.red_zone_bytes += memory.damaged() + damaged_gaps(y, tokens, m.w.rows) * dtype_bytes(m.problem.output);
   verdict.errors = compare_float64(y, tokens, reference);
-  verdict.mistrusted = mistrust(m.expected, m.w.rows, tokens, reference);
+  judge_matrix(m, tokens, reference, verdict);
   return Done{};
 }
 
@@ -202,24 +257,51 @@ Outcome pack(Matrix& m, Fenced& memory) {
   return Done{};
 }
 
-Outcome run_windows(const MatrixView& w, const Case& problem, std::span<const std::uint64_t> tokens,
-                    const VerifyOptions& options, std::vector<Verdict>& verdicts) {
-  const std::uint64_t most = *std::ranges::max_element(tokens);
+// That a run shares W and x with the first, and that there is something that can do what it says.
+Outcome check_run(const Case& first, const Case& run, const VerifyOptions& options) {
+  LW_TRY(check_case(run));
+  Case same = run;
+  same.tokens = first.tokens;
+  same.kernel = first.kernel;
+  same.tile = first.tile;
+  same.overlapped = first.overlapped;
+  same.group = first.group;
+  same.experts = first.experts;
+  if (options.gpu != nullptr) same.layout = first.layout;
+  if (same != first) {
+    return make_error(LW_ERROR_ARGUMENT, "not of one W and x: " + to_string(first) + " and " + to_string(run));
+  }
+  if (run.says_how_to_launch() && (options.gpu == nullptr || options.replacement)) {
+    return make_error(LW_ERROR_ARGUMENT,
+                      "tile, overlapped, group, experts and apart are of a GPU (--device): " + to_string(run));
+  }
+  if (run.overlapped && (options.gpu->capabilities() & CAP_SM90) == 0) {
+    return make_error(LW_ERROR_UNSUPPORTED,
+                      options.gpu->info().id() + " has no overlapped launches: " + to_string(run));
+  }
+  return Done{};
+}
+
+Outcome run_all(const MatrixView& w, std::span<const Case> runs, const VerifyOptions& options,
+                std::vector<Verdict>& verdicts) {
+  const Case& problem = runs.front();
+  const std::uint64_t most = std::ranges::max_element(runs, {}, &Case::tokens)->tokens;
   Matrix m{w, problem, options, most, static_cast<int>(format_info(w.format).id)};
   std::vector<Plan> plans;
   bool needs_scalar = static_cast<bool>(options.replacement);
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    Case one = problem;
-    one.tokens = tokens[i];
-    LW_TRY(check_case(one));
-    const Problem asked{w.format, w.rows, w.cols, tokens[i], problem.planes, problem.layout};
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    Case one = runs[i];
+    LW_TRY(check_run(problem, one, options));
+    const Problem asked{w.format, w.rows, w.cols, one.tokens, one.planes, one.layout};
     const std::string backend = options.gpu != nullptr ? options.gpu->info().backend : "cpu";
     LW_ASSIGN(plan, select(asked, backend, options.gpu != nullptr ? options.gpu->capabilities() : cpu_capabilities(),
-                           problem.kernel));
+                           one.kernel));
     one.kernel = plan.name;
     verdicts[i].problem = to_string(one);
     verdicts[i].kernel = plan.name;
     verdicts[i].why = plan.why;
+    verdicts[i].launched = {one.tile != Case{}.tile, one.overlapped, !one.group.empty(), one.experts != 0,
+                            one.apart != 0};
     needs_scalar = needs_scalar || plan.kernel->launch != &gemv_scalar;
     plans.push_back(std::move(plan));
   }
@@ -239,13 +321,13 @@ Outcome run_windows(const MatrixView& w, const Case& problem, std::span<const st
   Fenced packed;
   m.packed = w;
   if (options.gpu != nullptr) {
-    LW_ASSIGN(loaded, MatrixOnGpu::load(options.gpu, w, problem.layout));
+    LW_ASSIGN(loaded, MatrixOnGpu::load(options.gpu, w, problem));
     m.on_gpu = std::move(loaded);
   } else if (problem.layout != Layout::raw) {
     LW_TRY(pack(m, packed));
   }
 
-  RowWork work(options, w.rows * (1 + tokens.size()) + m.sample.size());
+  RowWork work(options, w.rows * (1 + runs.size()) + m.sample.size());
   std::mutex merging;
   const auto references = [&](std::uint64_t begin, std::uint64_t end) {
     reference_rows(m, needs_scalar ? widest.get() : nullptr, begin, end, merging);
@@ -256,18 +338,18 @@ Outcome run_windows(const MatrixView& w, const Case& problem, std::span<const st
       work.run(m.sample.size(), few, [&](std::uint64_t begin, std::uint64_t end) { float64_rows(m, begin, end); });
   if (work.out_of_memory()) return out_of_memory(problem);
   if (m.decoding_failed) return *m.decoding_failed;
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
+  for (std::size_t i = 0; i < runs.size(); ++i) {
     if (done && !work.cancelled()) {
-      LW_TRY(run_window(m, plans[i], work, tokens[i], verdicts[i]));
+      if (Outcome ran = run_one(m, runs[i], plans[i], work, verdicts[i]); !ran) verdicts[i].error = ran.error();
     } else {
       verdicts[i].cancelled = true;
     }
   }
-  // One fingerprint for all windows: a change is every window's, as nothing tells whose it is.
+  // One fingerprint for all runs: a change is every run's, as nothing tells whose it is.
   bool changed = fingerprint(bytes_of(w)) != w_before || fingerprint(x_bytes) != x_before;
   if (m.on_gpu != nullptr) {
     LW_ASSIGN(unchanged, m.on_gpu->is_unchanged());
-    changed = changed || !unchanged;
+    changed = changed || m.changed_on_gpu || !unchanged;
   }
   for (Verdict& verdict : verdicts) verdict.inputs_changed = changed;
   return Done{};
@@ -275,29 +357,37 @@ Outcome run_windows(const MatrixView& w, const Case& problem, std::span<const st
 
 }  // namespace
 
-std::vector<Verdict> verify_windows(const MatrixView& w, const Case& problem, std::span<const std::uint64_t> tokens,
-                                    const VerifyOptions& options) {
-  std::vector<Verdict> verdicts(tokens.size());
-  Case whole = problem;
-  whole.format = w.format;
-  whole.rows = w.rows;
-  whole.cols = w.cols;
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    whole.tokens = tokens[i];
-    verdicts[i].problem = to_string(whole);
+namespace {
+
+std::vector<Verdict> verify_all(const MatrixView& w, std::vector<Case> runs, const VerifyOptions& options) {
+  std::vector<Verdict> verdicts(runs.size());
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    runs[i].format = w.format;
+    runs[i].rows = w.rows;
+    runs[i].cols = w.cols;
+    verdicts[i].problem = to_string(runs[i]);
   }
-  if (tokens.empty()) return verdicts;
+  if (runs.empty()) return verdicts;
   Outcome outcome = Done{};
   try {
-    outcome = check_case(whole);
-    if (outcome) outcome = run_windows(w, whole, tokens, options, verdicts);
+    outcome = check_case(runs.front());
+    if (outcome) outcome = run_all(w, runs, options, verdicts);
   } catch (const std::bad_alloc&) {
-    outcome = out_of_memory(whole);
+    outcome = out_of_memory(runs.front());
   }
   if (!outcome) {
     for (Verdict& verdict : verdicts) verdict.error = outcome.error();
   }
   return verdicts;
+}
+
+}  // namespace
+
+std::vector<Verdict> verify_windows(const MatrixView& w, const Case& problem, std::span<const std::uint64_t> tokens,
+                                    const VerifyOptions& options) {
+  std::vector<Case> runs(tokens.size(), problem);
+  for (std::size_t i = 0; i < tokens.size(); ++i) runs[i].tokens = tokens[i];
+  return verify_all(w, std::move(runs), options);
 }
 
 Verdict verify_matrix(const MatrixView& w, std::string_view label, std::uint64_t tokens, Planes planes, Fill x_fill,
@@ -310,23 +400,26 @@ Verdict verify_matrix(const MatrixView& w, std::string_view label, std::uint64_t
 }
 
 Verdict verify_case(const Case& problem, const VerifyOptions& options) {
-  Verdict refused;
-  refused.problem = to_string(problem);
+  return std::move(verify_runs({&problem, 1}, options).front());
+}
+
+std::vector<Verdict> verify_runs(std::span<const Case> runs, const VerifyOptions& options) {
+  std::vector<Verdict> refused(runs.size());
+  for (std::size_t i = 0; i < runs.size(); ++i) refused[i].problem = to_string(runs[i]);
+  const auto refuse = [&](Error error) {
+    for (Verdict& verdict : refused) verdict.error = error;
+    return refused;
+  };
+  if (runs.empty()) return refused;
+  const Case& problem = runs.front();
   if (!problem.tensor.empty()) {
-    refused.error = make_error(LW_ERROR_ARGUMENT,
-                               "tensor=" + problem.tensor + " names a matrix of a model file, and none is given");
-    return refused;
+    return refuse(make_error(LW_ERROR_ARGUMENT,
+                             "tensor=" + problem.tensor + " names a matrix of a model file, and none is given"));
   }
-  if (Outcome sound = check_case(problem); !sound) {
-    refused.error = sound.error();
-    return refused;
-  }
+  if (Outcome sound = check_case(problem); !sound) return refuse(sound.error());
   MatrixView w{problem.format, problem.rows, problem.cols, nullptr};
   auto memory = Fenced::create(w.bytes(), Fence::page);
-  if (!memory) {
-    refused.error = memory.error();
-    return refused;
-  }
+  if (!memory) return refuse(memory.error());
   w.data = memory->data();
   // Not part of the progress, which counts the rows of the work that is judged.
   VerifyOptions filling;
@@ -338,13 +431,13 @@ Verdict verify_case(const Case& problem, const VerifyOptions& options) {
     fill_weights(problem.format, problem.cols, problem.fill, problem.seed, begin, end, memory->data());
   });
   if (!filled) {
-    if (work.out_of_memory()) refused.error = out_of_memory(problem);
-    refused.cancelled = !work.out_of_memory();
+    if (work.out_of_memory()) return refuse(out_of_memory(problem));
+    for (Verdict& verdict : refused) verdict.cancelled = true;
     return refused;
   }
-  Verdict verdict = std::move(verify_windows(w, problem, {&problem.tokens, 1}, options).front());
-  verdict.red_zone_bytes += memory->damaged();
-  return verdict;
+  std::vector<Verdict> verdicts = verify_all(w, {runs.begin(), runs.end()}, options);
+  for (Verdict& verdict : verdicts) verdict.red_zone_bytes += memory->damaged();
+  return verdicts;
 }
 
 }  // namespace lanewise

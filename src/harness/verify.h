@@ -59,20 +59,32 @@ enum class VerdictKind : std::uint8_t {
   error,  ///< the case couldn't be run
 };
 
+/// Which keys of a case say more than a plain launch of one matrix: see Case.
+struct Launched {
+  bool tiled = false;
+  bool overlapped = false;
+  bool group = false;
+  bool experts = false;
+  bool apart = false;
+};
+
 struct Verdict {
   std::string problem;  ///< reproduces it, with the kernel that ran
   std::string kernel;
   std::string why;  ///< why that kernel
+  Launched launched;
 
   BitCount outputs;         ///< the kernel against the oracle
   BitCount against_scalar;  ///< the kernel against the scalar kernel; nothing compared where it is the scalar one
   BitCount activation;      ///< q of every element and e of every super-block against the oracle's (on a device, the
                             ///< image's too)
   BitCount weights;         ///< dequantize_row against the oracle's decoding, every element
+  BitCount repeated;        ///< a product against the same one later in a chain of overlapped launches
   ErrorCount errors;
   std::uint64_t unwritten = 0;       ///< outputs that the kernel left alone
   std::uint64_t red_zone_bytes = 0;  ///< changed around y, between its tokens, or before W and x
   bool inputs_changed = false;       ///< W or x differ after the run
+  bool bad_ids_taken = false;        ///< of experts: an id out of range changed y, or wasn't reported
   bool sums_fit = true;              ///< every |J_p| and |M_p| stayed below 2^31
   std::string mistrusted;            ///< why, empty: trusted
   std::optional<Error> error;
@@ -118,5 +130,10 @@ Verdict verify_matrix(const MatrixView& w, std::string_view label, std::uint64_t
 /// the kernel runs for each. `problem` gives all but tokens, rows, cols and format.
 std::vector<Verdict> verify_windows(const MatrixView& w, const Case& problem, std::span<const std::uint64_t> tokens,
                                     const VerifyOptions& options = {});
+
+/// One verdict for each of `runs`, synthetic cases of one W and x: they may differ in tokens, kernel and how they are
+/// launched, on a device with memory of its own in their layout too. The references are made once. Of matrices computed
+/// together, outputs are compared bit for bit alone, not with float64.
+std::vector<Verdict> verify_runs(std::span<const Case> runs, const VerifyOptions& options = {});
 
 }  // namespace lanewise

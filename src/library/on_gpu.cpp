@@ -22,7 +22,7 @@ bool go_together(const Product& a, const Product& b) {
 Outcome multiply_on_gpu(const Product& product) {
   const lw_device& device = *product.device;
   const gpu::Operand operand = operand_of(product);
-  return gpu::multiply(*device.gpu, product.kernel(), {&operand, 1}, *product.x->image, device.overlapped,
+  return gpu::multiply(*device.gpu, product.kernel(), {&operand, 1}, *product.x->image, {device.overlapped},
                        device.stream);
 }
 
@@ -40,7 +40,7 @@ Outcome multiply_group_on_gpu(const lw_device& device, std::span<const lw_matrix
     std::size_t count = 0;
     const auto flush = [&]() -> Outcome {
       return gpu::multiply(*device.gpu, kind.kernel(), std::span(operands).first(std::exchange(count, 0)), *x.image,
-                           device.overlapped, device.stream);
+                           {device.overlapped}, device.stream);
     };
     for (std::size_t i = first; i < matrices.size(); ++i) {
       if (!is_of_kind(i)) continue;
@@ -97,7 +97,7 @@ Outcome multiply_experts_on_gpu(std::span<const ExpertProduct> products) {
     operands[t] = {product.matrices[0]->view, product.y.view};
   }
   return gpu::multiply_experts(*device.gpu, kernel, std::span(operands).first(products.size()), routing,
-                               *first.x->image, device.overlapped, device.stream);
+                               *first.x->image, {device.overlapped}, device.stream);
 }
 
 Outcome check_ids_on_gpu(const lw_device& device, const lw_activation& x) {

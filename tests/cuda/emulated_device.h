@@ -71,6 +71,13 @@ class EmulatedDevice final : public gpu::Device {
   [[nodiscard]] std::uint64_t layout_bytes(Layout, const MatrixView& shape) const override { return shape.bytes(); }
   [[nodiscard]] std::uint64_t layout_unit(Layout, const MatrixView&) const override { return 0; }
 
+  [[nodiscard]] std::span<const gpu::Tiling> tilings(const KernelDesc& kernel) const override {
+    return cuda::tilings(kernel);
+  }
+  [[nodiscard]] bool takes_tiling(const KernelDesc& kernel, const gpu::Tiling& tiling) const override {
+    return cuda::takes_tiling(kernel, tiling);
+  }
+
   Outcome make_image(const gpu::ImageTask& task, void* stream) override;
   Outcome make_floats(const gpu::ImageTask& task, std::uint32_t index, void* stream) override;
   Outcome route(const gpu::Routing& routing, bool overlapped, void* stream) override;

@@ -8,8 +8,10 @@
 #include <array>
 #include <cstring>
 #include <random>
+#include <set>
 
 #include "cuda/emulated_device.h"
+#include "harness/sweep.h"
 #include "harness/verify.h"
 #include "kernels/devices.h"
 #include "library/handles.h"
@@ -427,6 +429,135 @@ TEST_F(CudaVerify, SeesWhatIsWrong) {
       failure([](const cuda::Launch& what) { const_cast<std::uint8_t*>(what.targets[0].w)[7] ^= 1; }).inputs_changed);
   EXPECT_EQ(failure([](const cuda::Launch& what) { const_cast<std::uint8_t*>(what.x)[5] ^= 1; }).activation.differing,
             1u);
+}
+
+// What the device is told, however a problem has it launched, and that what was wrong in one way of doing so is seen.
+TEST_F(CudaVerify, LaunchesAsTheProblemSays) {
+  const auto passes = [&](const char* problem) {
+    emulated_->launches.clear();
+    const Verdict verdict = verify(problem);
+    EXPECT_TRUE(verdict.passed()) << to_string(verdict);
+    // What lies between W's halves is none of the scalar kernel's.
+    EXPECT_EQ(verdict.against_scalar.compared + (verdict.launched.apart ? 100 : 0), verdict.outputs.compared)
+        << problem;
+    EXPECT_GT(verdict.outputs.compared, 0u);
+    return verdict;
+  };
+  passes("gemv:q4_K:512x9:tokens=3:tile=16");
+  EXPECT_EQ(emulated_->launches[0].what.tile[0], 16u);
+  EXPECT_FALSE(emulated_->launches[0].what.overlapped);
+  const Verdict overlapped = passes("gemv:f16:512x9:tokens=9:tile=8/2/1:overlapped=yes");
+  // Two slices of the product, of one of zeros, of the product again.
+  ASSERT_EQ(emulated_->launches.size(), 6u);
+  for (const auto& each : emulated_->launches) EXPECT_TRUE(each.what.overlapped && each.what.tile[2] == 1);
+  EXPECT_EQ(overlapped.repeated.compared, 9u * 12);
+  EXPECT_EQ(passes("gemv:q6_K:512x40:tokens=9:group=33/0/1/6").outputs.compared, 9u * 40);
+  ASSERT_EQ(emulated_->launches.size(), 2u);
+  EXPECT_EQ(emulated_->launches[0].what.count, 3u);
+  EXPECT_EQ(passes("gemv:mxfp4:512x40:tokens=9:experts=8:y=bf16").outputs.compared, 9u * 3 * 5);
+  EXPECT_EQ(passes("gemv:q8_0:512x48:tokens=2:group=32/16:experts=4:overlapped=yes").outputs.compared,
+            2u * 3 * (8 + 4));
+  EXPECT_EQ(emulated_->launches[0].what.count, 2u);
+  EXPECT_EQ(passes("gemv:q5_1:512x9:tokens=1:apart=100").outputs.compared, 109u);
+}
+
+TEST_F(CudaVerify, SeesWhatIsWrongInAnyLaunch) {
+  const auto failure = [&](const char* problem, std::function<void(const cuda::Launch&)> fault) {
+    emulated_->after_launch = std::move(fault);
+    Verdict verdict = verify(problem);
+    emulated_->after_launch = nullptr;
+    EXPECT_EQ(verdict.kind(), VerdictKind::failed) << to_string(verdict);
+    EXPECT_FALSE(verdict.failure().empty());
+    return verdict;
+  };
+  const auto y = [](const cuda::Launch& what, int target) { return static_cast<float*>(what.targets[target].y); };
+  // The row is W's.
+  const Verdict group =
+      failure("gemv:q4_K:512x40:tokens=2:group=33/7", [&](const cuda::Launch& what) { y(what, 1)[7 + 3 + 2] += 1; });
+  EXPECT_EQ(group.outputs.differing, 1u);
+  EXPECT_EQ(group.outputs.first->row, 35u);
+  EXPECT_EQ(group.outputs.first->token, 1u);
+  EXPECT_EQ(failure("gemv:q4_K:512x40:tokens=2:group=33/7", [&](const cuda::Launch& what) { y(what, 1)[7] = 1; })
+                .red_zone_bytes,
+            4u);
+  const char* const experts = "gemv:q4_K:512x40:tokens=2:experts=8";
+  EXPECT_EQ(failure(experts,
+                    [&](const cuda::Launch& what) {
+                      if (what.route->bad == 0) y(what, 0)[8 * 4 + 4] += 1;
+                    })
+                .outputs.first->token,
+            1u);
+  EXPECT_TRUE(failure(experts, [&](const cuda::Launch& what) {
+                if (what.route->bad != 0) y(what, 0)[0] = 1;
+              }).bad_ids_taken);
+  EXPECT_TRUE(failure(experts, [&](const cuda::Launch& what) {
+                if (what.route->bad != 0) const_cast<cuda::Route*>(what.route)->bad = 0;
+              }).bad_ids_taken);
+  // The last product of a chain alone.
+  int count = 0;
+  const Verdict last = failure("gemv:q4_K:512x9:tokens=2:overlapped=yes", [&](const cuda::Launch& what) {
+    if (++count == 3) y(what, 0)[1] += 1;
+  });
+  EXPECT_EQ(last.outputs.differing, 0u);
+  EXPECT_EQ(last.repeated.differing, 1u);
+  // Among the rows of zeros.
+  const Verdict zeros =
+      failure("gemv:q4_K:512x9:tokens=1:apart=100", [&](const cuda::Launch& what) { y(what, 0)[60] = 1; });
+  EXPECT_EQ(zeros.outputs.differing, 1u);
+  EXPECT_EQ(zeros.outputs.first->row, 60u);
+}
+
+TEST_F(CudaVerify, RefusesWhatCannotBeLaunched) {
+  const auto code = [&](const char* problem) {
+    const Verdict verdict = verify(problem);
+    EXPECT_EQ(verdict.kind(), VerdictKind::error) << to_string(verdict);
+    return verdict.error ? verdict.error->code : LW_OK;
+  };
+  EXPECT_EQ(code("gemv:q4_K:512x9:tile=5"), LW_ERROR_ARGUMENT);
+  EXPECT_EQ(code("gemv:f16:512x9:tile=3"), LW_ERROR_ARGUMENT);
+  emulated_->set_capability(8, 0);
+  EXPECT_EQ(code("gemv:q4_K:512x9:overlapped=yes"), LW_ERROR_UNSUPPORTED);
+  for (const char* key : {"tile=4", "overlapped=yes", "group=4/5", "experts=3", "apart=1"}) {
+    const Verdict on_cpu = verify_case(*parse_case(std::string("gemv:q4_K:256x9:") + key));
+    ASSERT_TRUE(on_cpu.error) << key;
+    EXPECT_EQ(on_cpu.error->code, LW_ERROR_ARGUMENT);
+  }
+}
+
+// The sweeps of the whole verification: every kernel in every tiling, plain and overlapped, groups, experts.
+TEST_F(CudaVerify, SweepsPass) {
+  VerifyOptions options;
+  options.gpu = emulated_;
+  for (const Format format : {Format::Q4_K, Format::BF16}) {
+    const SweepWish wish{format, {Layout::raw, Layout::frag}, {1, 2, 4, 8, 9}, {Planes::x8, Planes::x16}, "", 7};
+    std::set<std::array<std::uint32_t, 4>> tiles;
+    std::set<std::uint64_t> windows;
+    std::uint64_t overlapped = 0;
+    std::uint64_t groups = 0;
+    std::uint64_t experts = 0;
+    for (const std::vector<Case>& set : launch_sweep(*emulated_, wish)) {
+      // The widest matrices take long in an emulator; they are only counted.
+      const bool small = set.front().cols < 8192;
+      const std::vector<Verdict> verdicts = small ? verify_runs(set, options) : std::vector<Verdict>{};
+      for (const Verdict& verdict : verdicts) EXPECT_TRUE(verdict.passed()) << to_string(verdict);
+      for (const Case& run : set) {
+        const auto read = parse_case(to_string(run));
+        EXPECT_TRUE(read && *read == run) << to_string(run);
+        tiles.insert(run.tile);
+        windows.insert(run.tokens);
+        overlapped += run.overlapped ? 1U : 0U;
+        groups += run.experts == 0 && run.is_together() ? 1U : 0U;
+        experts += run.experts != 0 ? 1U : 0U;
+      }
+    }
+    EXPECT_EQ(tiles.size(), format == Format::BF16 ? 6u : 3u);
+    EXPECT_EQ(windows, (std::set<std::uint64_t>{1, 4, 8, 9}));
+    EXPECT_EQ(overlapped > 0 && groups > 0 && experts > 0, true);
+  }
+  for (const Case& run : offset_cases(*emulated_, {Format::Q4_K, {Layout::raw}, {1}, {Planes::x16}, "", 7})) {
+    EXPECT_GT(run.apart * 576, std::uint64_t{1} << 32);
+    EXPECT_GT(run.apart * 1024, std::uint64_t{1} << 31);
+  }
 }
 
 TEST(CudaNames, AreTheOrdinals) {

@@ -45,6 +45,37 @@ TEST(ProblemString, RoundTripsEveryValue) {
   EXPECT_EQ(seen.size(), formats().size() * all_fills.size() * 9);
 }
 
+TEST(ProblemString, SaysHowADeviceLaunches) {
+  const std::string text =
+      "gemv:q4_K:512x96:tokens=9:act=x16:layout=frag:fill=gauss:seed=1:tile=2/1/0/4:overlapped=yes:group=64/32:"
+      "experts=4";
+  const auto parsed = parse_case(text);
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(parsed->tile, (std::array<std::uint32_t, 4>{2, 1, 0, 4}));
+  EXPECT_TRUE(parsed->overlapped);
+  EXPECT_EQ(parsed->group, (std::vector<std::uint64_t>{64, 32}));
+  EXPECT_EQ(parsed->experts, 4U);
+  EXPECT_TRUE(parsed->is_together() && parsed->says_how_to_launch());
+  EXPECT_EQ(to_string(*parsed), text);
+  const auto apart = parse_case("gemv:q4_K:512x96:apart=1000:tile=3:overlapped=no");
+  ASSERT_TRUE(apart) << apart.error().message;
+  EXPECT_EQ(apart->apart, 1000U);
+  EXPECT_EQ(apart->tile, (std::array<std::uint32_t, 4>{3, 0, 0, 0}));
+  EXPECT_FALSE(apart->overlapped || apart->is_together());
+  EXPECT_EQ(parse_case("gemv:q4_K:512x4:group=1/0/3")->group.size(), 3U);
+
+  for (const auto& [keys, said] :
+       {std::pair("tile=1/2/3/4/5", "four numbers"), std::pair("tile=4294967296", "2^32"), std::pair("tile=1/", "tile"),
+        std::pair("overlapped=1", "yes or no"), std::pair("group=64/31", "95 rows"), std::pair("group=", "group"),
+        std::pair("experts=5", "5 experts"), std::pair("group=90/6:experts=4", "don't divide 90"),
+        std::pair("group=32/32/32:experts=4", "lists"), std::pair("group=12/12/12/12/12/12/12/11/1", "8 matrices"),
+        std::pair("group=18446744073709551615/97", "64 bits"), std::pair("apart=9:experts=4", "apart="),
+        std::pair("apart=18446744073709551615", "64 bits"), std::pair("group=96:group=96", "twice")}) {
+    EXPECT_NE(refusal(std::string("gemv:q4_K:512x96:") + keys).find(said), std::string::npos)
+        << keys << ": " << refusal(std::string("gemv:q4_K:512x96:") + keys);
+  }
+}
+
 TEST(ProblemString, CarriesAnyTensorName) {
   std::string every;
   for (int byte = 1; byte < 256; ++byte) every.push_back(static_cast<char>(byte));

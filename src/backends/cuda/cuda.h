@@ -36,6 +36,10 @@ std::uint32_t capabilities(std::uint32_t major, std::uint32_t minor);
 bool has_layout_units(Layout layout, Format format);
 std::uint64_t layout_bytes(Layout layout, const MatrixView& shape);
 
+/// What gpu::Device has of the kernels' tilings.
+std::span<const gpu::Tiling> tilings(const KernelDesc& kernel);
+bool takes_tiling(const KernelDesc& kernel, const gpu::Tiling& tiling);
+
 /// Its functions leave the calling thread's current context as it was; launches can be captured into a graph. Errors:
 /// LW_ERROR_NOT_FOUND where there is no such device, with the reason of list_devices(); LW_ERROR_UNSUPPORTED where this
 /// build holds no code for it.

@@ -243,6 +243,13 @@ class RuntimeDevice final : public Device {
   // All memory is of one piece.
   [[nodiscard]] std::uint64_t layout_unit(Layout, const MatrixView&) const override { return 0; }
 
+  [[nodiscard]] std::span<const gpu::Tiling> tilings(const KernelDesc& kernel) const override {
+    return cuda::tilings(kernel);
+  }
+  [[nodiscard]] bool takes_tiling(const KernelDesc& kernel, const gpu::Tiling& tiling) const override {
+    return cuda::takes_tiling(kernel, tiling);
+  }
+
   Outcome make_image(const ImageTask& task, void* stream) override {
     const Current current(driver_, context_);
     return started(launch_image(task, stream), "converting x");

@@ -2,6 +2,7 @@
 // and products in the order of a stream. No backend's header is needed.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -37,6 +38,9 @@ struct DeviceInfo {
 
   [[nodiscard]] std::string id() const { return backend + ":" + std::to_string(ordinal); }
 };
+
+/// The numbers of Launch::tile; zeros: the kernel chooses.
+using Tiling = std::array<std::uint32_t, 4>;
 
 /// One device. Functions may be called from any thread. A failure is an Outcome: LW_ERROR_MEMORY where memory ran out,
 /// LW_ERROR_DEVICE otherwise, and the message says so where the device is lost for good. Those that take a stream (null
@@ -89,6 +93,14 @@ class Device {
   /// `elements` weights (whole blocks of GGUF's) to fp32. All in device memory.
   virtual Outcome dequantize(Format format, const std::uint8_t* w, std::uint64_t elements, float* out,
                              void* stream) = 0;
+
+  /// Tilings to hold a kernel's bits to, beside its own choice: between them every number that a tiling has takes its
+  /// ends and something between.
+  [[nodiscard]] virtual std::span<const Tiling> tilings(const KernelDesc& /*kernel*/) const { return {}; }
+  /// Whether a launch of the kernel may ask for that tiling, one that isn't all zeros.
+  [[nodiscard]] virtual bool takes_tiling(const KernelDesc& /*kernel*/, const Tiling& /*tiling*/) const {
+    return false;
+  }
 
  protected:
   Device() = default;
@@ -197,17 +209,23 @@ struct Operand {
   OutputView y;
 };
 
-/// What all launches of products of x have in common; without targets and a slice.
-Launch launch_of(const Device& device, const Image& x, Dtype dtype, bool overlapped);
+/// How launches run; no bit depends on it.
+struct LaunchStyle {
+  bool overlapped = false;  ///< see Launch
+  Tiling tiling{};
+};
+
+/// What all launches that read `x` have in common: all but targets, the slice, and what is of experts.
+Launch launch_of(const Device& device, const Image& x, Dtype y, const LaunchStyle& style);
 
 /// Enqueues W * x of matrices of one format, K and type of y, up to most_targets of them, by `kernel` (of the
 /// device's): a launch a slice of eight tokens.
 Outcome multiply(Device& device, const KernelDesc& kernel, std::span<const Operand> operands, const Image& x,
-                 bool overlapped, void* stream);
+                 const LaunchStyle& style, void* stream);
 
 /// The same with experts, at most most_expert_targets lists of them: operand t is expert 0 of list t and that list's y,
 /// vector (token * used + i) of which is for id i of the token. `routing` has all but its routes.
 Outcome multiply_experts(Device& device, const KernelDesc& kernel, std::span<const Operand> operands,
-                         const Routing& routing, const Image& x, bool overlapped, void* stream);
+                         const Routing& routing, const Image& x, const LaunchStyle& style, void* stream);
 
 }  // namespace lanewise::gpu

@@ -3,6 +3,20 @@
 #include "backends/gpu/gpu.h"
 
 namespace lanewise::gpu {
+
+Launch launch_of(const Device& device, const Image& x, Dtype y, const LaunchStyle& style) {
+  Launch what;
+  what.planes = plane_count(x.planes());
+  what.cols = x.cols();
+  what.blocks = x.blocks();
+  what.dtype = static_cast<std::uint32_t>(y);
+  what.multiprocessors = device.info().multiprocessors;
+  what.shared_bytes = device.info().shared_bytes;
+  what.overlapped = style.overlapped;
+  std::ranges::copy(style.tiling, what.tile);
+  return what;
+}
+
 namespace {
 
 void move_outputs(Launch& what, std::uint64_t vectors, Dtype dtype) {
@@ -14,29 +28,17 @@ void move_outputs(Launch& what, std::uint64_t vectors, Dtype dtype) {
 
 }  // namespace
 
-Launch launch_of(const Device& device, const Image& x, Dtype dtype, bool overlapped) {
-  Launch what;
-  what.planes = plane_count(x.planes());
-  what.cols = x.cols();
-  what.blocks = x.blocks();
-  what.dtype = static_cast<std::uint32_t>(dtype);
-  what.multiprocessors = device.info().multiprocessors;
-  what.shared_bytes = device.info().shared_bytes;
-  what.overlapped = overlapped;
-  return what;
-}
-
 Outcome multiply(Device& device, const KernelDesc& kernel, std::span<const Operand> operands, const Image& x,
-                 bool overlapped, void* stream) {
+                 const LaunchStyle& style, void* stream) {
   const Dtype dtype = operands.front().y.dtype;
-  Launch what = launch_of(device, x, dtype, overlapped);
+  Launch what = launch_of(device, x, dtype, style);
   for (const Operand& operand : operands) {
     if (operand.w.rows == 0) continue;
     what.targets[what.count++] = {operand.w.data, operand.y.data, operand.w.rows, operand.y.stride};
   }
   if (what.count == 0 || x.tokens() == 0) return Done{};
   const MatrixView& first = operands.front().w;
-  LW_TRY(x.prepare(first.info(), overlapped, stream));
+  LW_TRY(x.prepare(first.info(), style.overlapped, stream));
   for (std::uint64_t slice = 0; slice < x.slices(); ++slice) {
     what.x = x.slice(slice);
     what.tokens = x.slice_tokens(slice);
@@ -47,17 +49,17 @@ Outcome multiply(Device& device, const KernelDesc& kernel, std::span<const Opera
 }
 
 Outcome multiply_experts(Device& device, const KernelDesc& kernel, std::span<const Operand> operands,
-                         const Routing& routing, const Image& x, bool overlapped, void* stream) {
+                         const Routing& routing, const Image& x, const LaunchStyle& style, void* stream) {
   const Dtype dtype = operands.front().y.dtype;
-  Launch what = launch_of(device, x, dtype, overlapped);
+  Launch what = launch_of(device, x, dtype, style);
   for (const Operand& operand : operands) {
     what.targets[what.count++] = {nullptr, operand.y.data, operand.w.rows, operand.y.stride};
   }
   const MatrixView& first = operands.front().w;
-  LW_TRY(x.prepare(first.info(), overlapped, stream));
+  LW_TRY(x.prepare(first.info(), style.overlapped, stream));
   Routing routed = routing;
   routed.routes = x.routes();
-  LW_TRY(device.route(routed, overlapped, stream));
+  LW_TRY(device.route(routed, style.overlapped, stream));
   x.note_routes();
   what.used = routing.used;
   for (std::uint64_t slice = 0; slice < x.slices(); ++slice) {
