@@ -34,6 +34,39 @@ Verdict one_wrong_bit() {
       });
 }
 
+TEST(VerifyReport, CountsHowCasesWereLaunched) {
+  Output out;
+  VerifyReport report(out, false, true);
+  Verdict verdict = sound();
+  report.add("q5_0", verdict, true);
+  verdict.launched.tiled = true;
+  verdict.launched.overlapped = true;
+  verdict.repeated.compared = 24;
+  report.add("q5_0", verdict, true);
+  verdict.repeated.compared = 0;
+  verdict.launched = {};
+  verdict.launched.group = true;
+  report.add("q5_0", verdict, true);
+  verdict.launched.experts = true;
+  report.add("q5_0", verdict, true);
+  verdict.launched = {};
+  verdict.launched.apart = true;
+  report.add("q5_0", verdict, true);
+  const auto json = nlohmann::json::parse(report.json(1).dump());
+  const nlohmann::json counts{{"tiled", 1},   {"overlapped", 1}, {"groups", 1},
+                              {"experts", 1}, {"offsets", 1},    {"values_repeated", 24}};
+  EXPECT_EQ(json["total"]["launches"], counts);
+  EXPECT_EQ(json["formats"]["q5_0"]["launches"], counts);
+  EXPECT_EQ(json["verdicts"][1]["repeated"]["compared"], 24);
+  EXPECT_FALSE(json["verdicts"][0].contains("repeated"));
+  EXPECT_EQ(report.exit(true).code(), exit_ok);
+
+  // What only a device can do wrong.
+  verdict.bad_ids_taken = true;
+  report.add("q5_0", verdict, true);
+  EXPECT_EQ(report.exit(false).code(), exit_wrong);
+}
+
 TEST(VerifyReport, AWrongBitIsAFailureThatSaysWhere) {
   Output out;
   VerifyReport report(out, false, true);

@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "device.h"
+#include "harness/sweep.h"
 #include "harness/verify.h"
 #include "model.h"
 #include "options.h"
@@ -199,13 +200,17 @@ class Verifier {
                nullptr;
   }
   // Chance can make most outputs of a small case zero, whatever the seed is chosen for: such a case is drawn again.
-  Verdict draw(Case problem) {
-    Verdict verdict = verify_case(problem, verify_);
-    for (int i = 0; i < most_redraws && verdict.kind() == VerdictKind::mistrusted; ++i) {
-      problem.seed += redraw_step;
-      verdict = verify_case(problem, verify_);
+  static std::vector<Verdict> draw(std::vector<Case> runs, const VerifyOptions& options) {
+    std::vector<Verdict> verdicts = verify_runs(runs, options);
+    const auto is_mistrusted = [](const Verdict& verdict) { return verdict.kind() == VerdictKind::mistrusted; };
+    for (int i = 0; i < most_redraws && std::ranges::any_of(verdicts, is_mistrusted); ++i) {
+      // What else there is to say of one stays.
+      const auto is_wrong = [&](const Verdict& verdict) { return !verdict.passed() && !is_mistrusted(verdict); };
+      if (std::ranges::any_of(verdicts, is_wrong)) break;
+      for (Case& run : runs) run.seed += redraw_step;
+      verdicts = verify_runs(runs, options);
     }
-    return verdict;
+    return verdicts;
   }
 
   void matrix(const std::string& name, const MatrixView& view) {
@@ -248,14 +253,58 @@ class Verifier {
           current_ = name;
           problem.layout = layout;
           problem.kernel = options_.device.kernel;
-          add(name, {draw(problem)});
+          add(name, draw({problem}, verify_));
           if (!go_on()) break;
         }
         if (!go_on()) break;
       }
       if (!stop_asked) row("synthetic", name);
+      if (go_on() && plan_.gpu != nullptr) sweep(format, name);
       if (!go_on()) return;
     }
+    if (plan_.gpu != nullptr) {
+      offsets(std::ranges::count(wanted, Format::Q4_K) != 0 ? Format::Q4_K : wanted.front());
+    }
+  }
+
+  SweepWish wish_for(Format format) {
+    return {format,
+            layouts_for(format),
+            options_.tokens,
+            plan_.planes.empty() ? std::vector{Planes::x8, Planes::x16, Planes::x24} : plan_.planes,
+            options_.device.kernel,
+            options_.seed};
+  }
+
+  // Tilings, overlapped launches, groups and experts.
+  void sweep(Format format, const std::string& name) {
+    VerifyOptions options = verify_;
+    options.check_weights = false;
+    const SweepWish wish = wish_for(format);
+    for (std::vector<Case>& set : launch_sweep(*plan_.gpu, wish)) {
+      current_ = fmt::format("launches of {}", name);
+      add(name, draw(std::move(set), options));
+      if (!go_on()) break;
+    }
+    if (!stop_asked) row("launches", name);
+  }
+
+  void offsets(Format format) {
+    const std::string name(format_info(format).name);
+    bool ran = false;
+    for (const Case& problem : offset_cases(*plan_.gpu, wish_for(format))) {
+      current_ = "offsets past 4 GiB";
+      const Verdict verdict = draw({problem}, verify_).front();
+      if (verdict.error && verdict.error->code == LW_ERROR_MEMORY) {
+        progress_.clear();
+        report_.note(fmt::format("left out, for want of memory: {} ({})", to_string(problem), verdict.error->message));
+        continue;
+      }
+      add(name, {verdict});
+      ran = true;
+      if (!go_on()) break;
+    }
+    if (ran && !stop_asked) row("offsets past 4 GiB", name);
   }
 
   Outcome problems(const gguf::Model* model) {

@@ -45,6 +45,7 @@ Json to_json(const Verdict& verdict) {
                     {"outside", verdict.errors.outside},
                     {"worst_ratio", verdict.errors.worst_ratio},
                     {"worst_relative", verdict.errors.worst_relative}};
+  if (verdict.repeated.compared != 0) out["repeated"] = to_json(verdict.repeated);
   if (!verdict.mistrusted.empty()) out["mistrusted"] = verdict.mistrusted;
   if (verdict.error) out["error"] = verdict.error->message;
   if (verdict.kind() == VerdictKind::failed) out["failure"] = verdict.failure();
@@ -63,7 +64,14 @@ Json to_json(const Tally& tally) {
           {"weights_decoded", tally.weights},
           {"outputs_against_float64", tally.bounded},
           {"worst_error_over_bound", tally.worst_ratio},
-          {"worst_relative_error", tally.worst_relative}};
+          {"worst_relative_error", tally.worst_relative},
+          {"launches",
+           {{"tiled", tally.tiled},
+            {"overlapped", tally.overlapped},
+            {"groups", tally.groups},
+            {"experts", tally.experts},
+            {"offsets", tally.offsets},
+            {"values_repeated", tally.repeated}}}};
 }
 
 std::string verdict_text(const Tally& tally) {
@@ -99,6 +107,13 @@ void Tally::add(const Verdict& verdict, bool with_weights) {
   bounded += verdict.errors.outputs - verdict.errors.unbounded;
   worst_ratio = std::max(worst_ratio, verdict.errors.worst_ratio);
   worst_relative = std::max(worst_relative, verdict.errors.worst_relative);
+  const Launched& how = verdict.launched;
+  tiled += how.tiled ? 1U : 0U;
+  overlapped += how.overlapped ? 1U : 0U;
+  groups += how.group && !how.experts ? 1U : 0U;
+  experts += how.experts ? 1U : 0U;
+  offsets += how.apart ? 1U : 0U;
+  repeated += verdict.repeated.compared;
 }
 
 void VerifyReport::head() {
@@ -148,6 +163,14 @@ void VerifyReport::summary(double seconds) {
       "{} values of y against float64: worst error {:.3f} of its bound, {:.2e} of the sum of |terms|\n",
       grouped(total_.cases), total_.cases == 1 ? "" : "s", seconds, grouped(total_.values), grouped(total_.activation),
       grouped(total_.weights), grouped(total_.bounded), total_.worst_ratio, total_.worst_relative);
+  if (total_.tiled + total_.overlapped + total_.groups + total_.experts + total_.offsets != 0) {
+    out_.print(
+        "of these cases {} in a tiling of their own, {} overlapped ({} values the same again in their chain), {} "
+        "groups,\n"
+        "{} with experts (ids out of range refused in each), {} past 4 GiB\n",
+        grouped(total_.tiled), grouped(total_.overlapped), grouped(total_.repeated), grouped(total_.groups),
+        grouped(total_.experts), grouped(total_.offsets));
+  }
   out_.print("verdict: {} passed, {} failed, {} mistrusted\n", grouped(total_.passed), grouped(total_.failed),
              grouped(total_.mistrusted));
 }

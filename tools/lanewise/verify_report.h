@@ -26,6 +26,13 @@ struct Tally {
   std::uint64_t bounded = 0;         ///< outputs compared with float64 and their bound
   double worst_ratio = 0;
   double worst_relative = 0;
+  // Of a device with memory of its own: cases that were more than a plain launch of one matrix.
+  std::uint64_t tiled = 0;
+  std::uint64_t overlapped = 0;
+  std::uint64_t groups = 0;   ///< without experts
+  std::uint64_t experts = 0;  ///< as often with ids out of range, twice
+  std::uint64_t offsets = 0;
+  std::uint64_t repeated = 0;  ///< outputs compared with those of the same product, later in a chain
 
   /// `with_weights`: its decoding was compared for this verdict, not for an earlier one of the same matrix.
   void add(const Verdict& verdict, bool with_weights);
