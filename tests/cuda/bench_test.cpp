@@ -154,6 +154,64 @@ TEST_F(GpuBenchTest, SeesWrongBits) {
   EXPECT_GT(differing([](const cuda::Launch& what) { std::memset(what.targets[0].y, 0xA5, 640); }), 2 * 4 * 64U);
 }
 
+// Several matrices in one launch, as q|k|v and as the gate and up of experts.
+TEST_F(GpuBenchTest, GroupsAndExpertsAreOneLaunch) {
+  Case group = problem(Format::Q4_K);
+  group.group = {80, 80, 80};
+  group.rows = 240;
+  Case experts = problem(Format::Q4_K);
+  experts.group = {320, 320};
+  experts.experts = 4;
+  experts.rows = 640;
+  for (const Case& of : {group, experts}) {
+    const std::uint64_t lists = of.group.size();
+    const std::uint64_t matrices = lists * std::max(of.experts, 1U);
+    for (const std::uint64_t tokens : {1U, 3U, 9U}) {
+      std::set<const std::uint8_t*> copies;
+      device_->after_launch = [&](const cuda::Launch& what) {
+        EXPECT_EQ(what.count, lists);
+        for (std::uint64_t list = 0; list < lists; ++list) {
+          EXPECT_EQ(what.targets[list].rows, 80U);
+          EXPECT_EQ(what.targets[list].w == nullptr, of.experts != 0);
+          if (of.experts == 0) copies.insert(what.targets[list].w);
+          for (std::uint32_t e = 0; e < of.experts; ++e) copies.insert(what.route->w[list][e]);
+        }
+        if (of.experts != 0) {
+          EXPECT_EQ(what.route->count, of.experts);
+        }
+      };
+      GpuBench bench = this->bench(6 * matrices, of);
+      const auto times = bench.time(of, {tokens});
+      ASSERT_TRUE(times) << times.error().message;
+      const GpuTime& time = times->front();
+      EXPECT_EQ(copies.size(), 6 * matrices);
+      EXPECT_EQ(time.products, 6U);
+      EXPECT_EQ(time.matrices, matrices);
+      EXPECT_EQ(time.rows, 80U);
+      EXPECT_EQ(time.bytes, matrices * 80 * 144);
+      EXPECT_DOUBLE_EQ(time.plain.us, tokens > 8 ? 8 : 4);
+      EXPECT_DOUBLE_EQ(time.plain.floor_us, 2);
+      EXPECT_EQ(time.compared, 2 * 4 * 64 * matrices * tokens);
+      EXPECT_EQ(time.differing, 0U);
+      EXPECT_EQ(time.route_us.has_value(), of.experts != 0);
+      const Json document = report_of(*times);
+      EXPECT_EQ(document["cases"][0]["rows"], 80);
+      EXPECT_EQ(document["cases"][0]["matrices"], matrices);
+      EXPECT_EQ(document["cases"][0].contains("experts"), of.experts != 0);
+      const auto read = parse_case(document["cases"][0]["problem"].get<std::string>());
+      ASSERT_TRUE(read);
+      EXPECT_EQ(read->group, of.group);
+      EXPECT_EQ(read->experts, of.experts);
+    }
+  }
+  // One output of one expert.
+  device_->after_launch = [](const cuda::Launch& what) { static_cast<std::uint32_t*>(what.targets[1].y)[79] ^= 1; };
+  GpuBench bench = this->bench(6 * 8, experts);
+  const auto times = bench.time(experts, {1});
+  ASSERT_TRUE(times);
+  EXPECT_EQ(times->front().differing, 2 * 4U);
+}
+
 TEST_F(GpuBenchTest, FloatWeightsTakeTheirImage) {
   for (const Format format : {Format::F16, Format::BF16, Format::F32}) {
     const Case of = problem(format);
@@ -228,6 +286,7 @@ TEST_F(GpuBenchTest, TheTableFits) {
   GpuTime time;
   time.problem = problem(Format::IQ2_XXS);
   time.problem.rows = 128256;
+  time.rows = 128256;
   time.problem.cols = 14336;
   time.problem.tokens = 16;
   time.kernel = "dp4a";

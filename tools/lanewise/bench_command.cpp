@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/checked.h"
 #include "selection.h"
 
 namespace lanewise::program {
@@ -62,6 +63,15 @@ Outcome BenchCommand::add(const BenchPlan::Matrix& matrix) {
   problem.rows = matrix.shape.rows;
   problem.cols = matrix.shape.cols;
   problem.layout = layout_of(format_info(problem.format));
+  // Of a group the shape is each matrix's; a case has the rows of all.
+  const std::uint32_t lists = options_.group != 0 ? options_.group : options_.experts != 0 ? 2 : 1;
+  LW_TRY(check_case(problem));  // with what one matrix has, before it is multiplied
+  const auto of_list = checked_mul(problem.rows, std::max(options_.experts, 1U));
+  const auto of_all = of_list ? checked_mul(*of_list, lists) : of_list;
+  if (!of_all) return make_error(LW_ERROR_ARGUMENT, "the rows of all matrices don't fit 64 bits");
+  problem.experts = options_.experts;
+  if (lists > 1) problem.group.assign(lists, *of_list);
+  problem.rows = *of_all;
   LW_TRY(check_case(problem));
   if (Outcome checked = check_kernels(problem); !checked) {
     kernel_missing_ = true;

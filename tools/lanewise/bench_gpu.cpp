@@ -11,6 +11,7 @@
 #include "bench_crew.h"
 #include "exit_codes.h"
 #include "harness/fill.h"
+#include "harness/on_gpu.h"
 #include "kernels/kernel.h"
 #include "output.h"
 
@@ -52,7 +53,9 @@ class GpuMatrix {
         device_(bench.device_),
         timer_(bench.timer_),
         problem_(problem),
-        raw_{problem.format, problem.rows, problem.cols, nullptr},
+        lists_(rows_of_lists(problem).size()),
+        experts_(std::max(problem.experts, 1U)),
+        raw_{problem.format, GpuBench::rows_of_each(problem), problem.cols, nullptr},
         stride_(GpuBench::stride_of(*device_, problem)),
         crew_(bench.options_.threads, false) {}
 
@@ -70,21 +73,35 @@ class GpuMatrix {
       settle(time.plain, floor_us_[0]);
       if (time.overlapped) settle(*time.overlapped, floor_us_[1]);
     }
-    const double fastest = static_cast<double>(raw_.bytes()) / median(floor_us_[0]) / 1e3;
+    const double fastest = static_cast<double>(parts() * raw_.bytes()) / median(floor_us_[0]) / 1e3;
     bench_.ceiling_gbps_ = std::max(bench_.ceiling_gbps_, fastest);
     return std::move(times_);
   }
 
  private:
   struct Check {
-    std::uint64_t copy;
+    std::uint64_t copy;  // of all matrices of all products
     std::uint64_t row;
     std::vector<float> expected;  // of each token
   };
 
-  [[nodiscard]] std::uint64_t y_bytes(std::uint64_t tokens) const {
-    return align_up(tokens * raw_.rows * sizeof(float));
+  // Matrices of a product.
+  [[nodiscard]] std::uint64_t parts() const { return lists_ * experts_; }
+  // Of the outputs of one matrix, or of one list of experts.
+  [[nodiscard]] std::uint64_t list_bytes(std::uint64_t tokens) const {
+    return align_up(tokens * experts_ * raw_.rows * sizeof(float));
   }
+  [[nodiscard]] std::uint64_t y_bytes(std::uint64_t tokens) const { return lists_ * list_bytes(tokens); }
+  // Where an output lies in its product's, in floats. Token t has the experts from number t on, in turn.
+  [[nodiscard]] std::uint64_t output_at(std::uint64_t copy, std::uint64_t token, std::uint64_t row) const {
+    const std::uint64_t part = copy % parts();
+    const std::uint64_t place = (part % experts_ + experts_ - token % experts_) % experts_;
+    return part / experts_ * list_bytes(image_->tokens()) / sizeof(float) + (token * experts_ + place) * raw_.rows +
+           row;
+  }
+  [[nodiscard]] std::uint8_t* matrix(std::uint64_t copy) const { return bench_.walked_.data() + copy * stride_; }
+  // Of a product, as the floor reads them.
+  [[nodiscard]] std::uint64_t bytes_read() const { return (parts() - 1) * stride_ + raw_.bytes(); }
   [[nodiscard]] bool can_overlap() const { return (device_->capabilities() & CAP_SM90) != 0; }
   [[nodiscard]] std::uint64_t turned(std::uint64_t copy) const { return copy * turned_rows % raw_.rows; }
 
@@ -107,7 +124,8 @@ class GpuMatrix {
       const std::uint64_t end = raw_.rows * (part + 1) / crew_.threads();
       fill_weights(problem_.format, problem_.cols, problem_.fill, problem_.seed, begin, end, host_.get());
     });
-    copies_ = GpuBench::copies_of(stride_, bench_.options_.walked);
+    products_ = GpuBench::copies_of(parts() * stride_, bench_.options_.walked);
+    copies_ = products_ * parts();
     if (bench_.walked_.bytes() < copies_ * stride_) {
       bench_.walked_ = {};
       LW_ASSIGN(walked, gpu::Memory::allocate(device_, std::max(bench_.options_.walked, copies_ * stride_), stride_));
@@ -121,7 +139,7 @@ class GpuMatrix {
       turned_copy = std::move(room);
     }
     for (std::uint64_t copy = 0; copy < copies_ && !stop_asked; ++copy) {
-      std::uint8_t* const place = bench_.walked_.data() + copy * stride_;
+      std::uint8_t* const place = matrix(copy);
       std::uint8_t* const raw = problem_.layout == Layout::raw ? place : turned_copy.data();
       const std::uint64_t first = turned(copy) * (raw_.bytes() / raw_.rows);
       LW_TRY(device_->copy(raw, there.data() + first, raw_.bytes() - first));
@@ -142,8 +160,8 @@ class GpuMatrix {
 
   Result<std::unique_ptr<gpu::Chain>> floor_chain(gpu::ReadShape shape, bool overlapped) {
     return timer_.record([this, shape, overlapped](void* stream) -> Outcome {
-      for (std::uint64_t copy = 0; copy < copies_; ++copy) {
-        LW_TRY(timer_.read(bench_.walked_.data() + copy * stride_, raw_.bytes(), shape, overlapped, stream));
+      for (std::uint64_t i = 0; i < products_; ++i) {
+        LW_TRY(timer_.read(matrix(i * parts()), bytes_read(), shape, overlapped, stream));
       }
       return Done{};
     });
@@ -165,7 +183,7 @@ class GpuMatrix {
 
   // The shapes are looked for once for so many bytes; how long they take is measured beside every window anew.
   Outcome choose_floors() {
-    auto found = bench_.floors_.find(raw_.bytes());
+    auto found = bench_.floors_.find(bytes_read());
     if (found == bench_.floors_.end()) {
       LW_ASSIGN(plain, fastest_shape(false));
       GpuBench::Floors floors{plain, plain};
@@ -173,7 +191,7 @@ class GpuMatrix {
         LW_ASSIGN(overlapped, fastest_shape(true));
         floors.overlapped = overlapped;
       }
-      found = bench_.floors_.emplace(raw_.bytes(), floors).first;
+      found = bench_.floors_.emplace(bytes_read(), floors).first;
     }
     LW_ASSIGN(plain, floor_chain(found->second.plain, false));
     floor_chains_[0] = std::move(plain);
@@ -185,7 +203,7 @@ class GpuMatrix {
 
   Outcome time_floor(bool overlapped) {
     LW_ASSIGN(us, replays(*floor_chains_[overlapped ? 1 : 0], 1, bench_.options_.replays));
-    for (const double each : us) floor_us_[overlapped ? 1 : 0].push_back(each / static_cast<double>(copies_));
+    for (const double each : us) floor_us_[overlapped ? 1 : 0].push_back(each / static_cast<double>(products_));
     return Done{};
   }
 
@@ -199,9 +217,12 @@ class GpuMatrix {
                            device_->capabilities(), c.kernel));
     time.problem.kernel = plan.name;
     time.kernel = std::string(plan.kernel->name);
-    time.bytes = raw_.bytes();
-    time.products = copies_;
+    time.bytes = parts() * raw_.bytes();
+    time.products = products_;
+    time.matrices = parts();
+    time.rows = raw_.rows;
     LW_TRY(make_x(time));
+    if (problem_.experts != 0) LW_TRY(make_routes(time));
     make_expected(time.problem);
     LW_TRY(product(*plan.kernel, 0, false, nullptr));
     LW_TRY(device_->wait(nullptr));
@@ -211,7 +232,11 @@ class GpuMatrix {
       LW_ASSIGN(overlapped, time_products(*plan.kernel, time, true));
       time.overlapped = overlapped;
     }
-    if (bench_.options_.peer && !stop_asked) time.peer = time_peer(time);
+    if (bench_.options_.peer && parts() > 1) {
+      time.peer.emplace().missing = "a peer is asked for single matrices";
+    } else if (bench_.options_.peer && !stop_asked) {
+      time.peer = time_peer(time);
+    }
     if (!stop_asked) times_.push_back(std::move(time));
     return Done{};
   }
@@ -246,10 +271,49 @@ class GpuMatrix {
     return Done{};
   }
 
+  // The experts that each product's tokens use, found once for all launches, and what finding them takes.
+  Outcome make_routes(GpuTime& time) {
+    const std::uint64_t tokens = image_->tokens();
+    std::vector<std::int32_t> ids(tokens * experts_);
+    for (std::uint64_t i = 0; i < ids.size(); ++i) {
+      ids[i] = static_cast<std::int32_t>((i % experts_ + i / experts_) % experts_);
+    }
+    LW_ASSIGN(there, gpu::Memory::allocate(device_, ids.size() * sizeof(std::int32_t)));
+    ids_ = std::move(there);
+    LW_TRY(device_->copy(ids_.data(), ids.data(), ids_.bytes()));
+    LW_ASSIGN(routes, gpu::Memory::allocate(device_, products_ * image_->slices() * sizeof(gpu::Route)));
+    routes_ = std::move(routes);
+    const auto route = [this](std::uint64_t product, void* stream) -> Outcome {
+      gpu::Routing routing{};
+      for (std::uint64_t part = 0; part < parts(); ++part) {
+        routing.w[part / experts_][part % experts_] = matrix(product * parts() + part);
+      }
+      routing.targets = static_cast<std::uint32_t>(lists_);
+      routing.experts = static_cast<std::uint32_t>(experts_);
+      routing.ids = reinterpret_cast<const std::int32_t*>(ids_.data());
+      routing.tokens = image_->tokens();
+      routing.used = static_cast<std::uint32_t>(experts_);
+      routing.routes = routes_of(product);
+      return device_->route(routing, false, stream);
+    };
+    for (std::uint64_t i = 0; i < products_; ++i) LW_TRY(route(i, nullptr));
+    LW_TRY(device_->wait(nullptr));
+    LW_ASSIGN(chain, timer_.record([this, route](void* stream) -> Outcome {
+      for (std::uint64_t i = 0; i < products_; ++i) LW_TRY(route(i, stream));
+      return Done{};
+    }));
+    LW_ASSIGN(us, replays(*chain, GpuBench::unmeasured, bench_.options_.replays));
+    if (!us.empty()) time.route_us = median(us) / static_cast<double>(products_);
+    return Done{};
+  }
+  [[nodiscard]] gpu::Route* routes_of(std::uint64_t product) const {
+    return reinterpret_cast<gpu::Route*>(routes_.data()) + product * image_->slices();
+  }
+
   // The rows of W that outputs are compared of, for the copies behind the last products, one a buffer of y.
   void make_expected(const Case& c) {
     checks_.clear();
-    const std::uint64_t last = std::min(copies_, GpuBench::outputs);
+    const std::uint64_t last = parts() * std::min(products_, GpuBench::outputs);
     const std::uint64_t count = std::min(checked_rows, raw_.rows);
     std::set<std::uint64_t> wanted;
     for (std::uint64_t copy = copies_ - last; copy < copies_; ++copy) {
@@ -278,46 +342,57 @@ class GpuMatrix {
     LW_TRY(device_->fill(y_.data(), 0xA5, y_.bytes()));
     LW_TRY(time_floor(overlapped));
     LW_ASSIGN(chain, timer_.record([this, &kernel, overlapped](void* stream) -> Outcome {
-      for (std::uint64_t copy = 0; copy < copies_; ++copy) LW_TRY(product(kernel, copy, overlapped, stream));
+      for (std::uint64_t i = 0; i < products_; ++i) LW_TRY(product(kernel, i, overlapped, stream));
       return Done{};
     }));
     LW_ASSIGN(us, replays(*chain, GpuBench::unmeasured, bench_.options_.replays));
     if (stop_asked) return GpuFigure{};
     LW_TRY(compare(time));
     GpuFigure figure;
-    figure.us = median(us) / static_cast<double>(copies_);
+    figure.us = median(us) / static_cast<double>(products_);
     figure.spread = spread_of(us);
     return figure;
   }
 
-  // As gpu::multiply() does, but that the image holds all it needs already.
-  Outcome product(const KernelDesc& kernel, std::uint64_t copy, bool overlapped, void* stream) {
-    gpu::Launch what = gpu::launch_of(*device_, *image_, Dtype::f32, overlapped);
-    what.count = 1;
-    std::uint8_t* y = y_.data() + copy % GpuBench::outputs * y_bytes(image_->tokens());
+  // As gpu::multiply() and gpu::multiply_experts() do, but that the image holds all it needs already, and the experts
+  // are found.
+  Outcome product(const KernelDesc& kernel, std::uint64_t index, bool overlapped, void* stream) {
+    gpu::Launch what = gpu::launch_of(*device_, *image_, Dtype::f32, {overlapped, {}});
+    what.count = static_cast<std::uint32_t>(lists_);
+    std::uint8_t* const y = y_.data() + index % GpuBench::outputs * y_bytes(image_->tokens());
+    const std::uint64_t slice_bytes = gpu::image_slice * experts_ * raw_.rows * sizeof(float);
     for (std::uint64_t slice = 0; slice < image_->slices(); ++slice) {
-      what.targets[0] = {bench_.walked_.data() + copy * stride_, y, raw_.rows, raw_.rows};
+      for (std::uint64_t list = 0; list < lists_; ++list) {
+        what.targets[list] = {matrix(index * parts() + list * experts_),
+                              y + list * list_bytes(image_->tokens()) + slice * slice_bytes, raw_.rows, raw_.rows};
+        if (problem_.experts != 0) what.targets[list].w = nullptr;
+      }
+      if (problem_.experts != 0) {
+        what.route = routes_of(index) + slice;
+        what.ids = reinterpret_cast<const std::int32_t*>(ids_.data()) + slice * gpu::image_slice * experts_;
+        what.used = static_cast<std::uint32_t>(experts_);
+      }
       what.x = image_->slice(slice);
       what.tokens = image_->slice_tokens(slice);
       LW_TRY(device_->launch(kernel, problem_.format, what, stream));
-      y += gpu::image_slice * raw_.rows * sizeof(float);
     }
     return Done{};
   }
 
   Outcome compare(GpuTime& time) {
     const std::uint64_t tokens = time.problem.tokens;
-    std::vector<float> got(tokens * raw_.rows);
-    std::uint64_t fetched = copies_;
+    std::vector<float> got(y_bytes(tokens) / sizeof(float));
+    std::uint64_t fetched = products_;
     for (const Check& check : checks_) {
-      if (check.copy != fetched) {
-        const std::uint8_t* const from = y_.data() + check.copy % GpuBench::outputs * y_bytes(tokens);
+      const std::uint64_t product = check.copy / parts();
+      if (product != fetched) {
+        const std::uint8_t* const from = y_.data() + product % GpuBench::outputs * y_bytes(tokens);
         LW_TRY(device_->copy(got.data(), from, got.size() * sizeof(float)));
-        fetched = check.copy;
+        fetched = product;
       }
       for (std::uint64_t token = 0; token < tokens; ++token) {
         ++time.compared;
-        const float& out = got[token * raw_.rows + check.row];
+        const float& out = got[output_at(check.copy, token, check.row)];
         if (std::memcmp(&out, &check.expected[token], sizeof(float)) != 0) ++time.differing;
       }
     }
@@ -356,14 +431,19 @@ class GpuMatrix {
   std::shared_ptr<gpu::Device> device_;
   gpu::Timer& timer_;
   Case problem_;
-  MatrixView raw_;
+  std::uint64_t lists_;    // matrices of a product, or lists of experts
+  std::uint64_t experts_;  // of a list; 1: no experts
+  MatrixView raw_;         // one matrix
   std::uint64_t stride_;
-  Crew crew_;  // of the CPU: makes W and what outputs are compared with
-  std::uint64_t copies_ = 0;
+  Crew crew_;                   // of the CPU: makes W and what outputs are compared with
+  std::uint64_t products_ = 0;  // in a chain
+  std::uint64_t copies_ = 0;    // matrices of all of them
   std::unique_ptr<std::uint8_t[]> host_;
   std::unique_ptr<Activation> activation_;
   gpu::Memory x_;
   std::unique_ptr<gpu::Image> image_;
+  gpu::Memory ids_;
+  gpu::Memory routes_;
   gpu::Memory y_;
   std::vector<Check> checks_;
   std::unique_ptr<gpu::Chain> floor_chains_[2];  // plain, overlapped
@@ -376,8 +456,12 @@ std::uint64_t GpuBench::copies_of(std::uint64_t stride, std::uint64_t walked) {
   return std::clamp(walked / stride, outputs, most_products);
 }
 
+std::uint64_t GpuBench::rows_of_each(const Case& problem) {
+  return problem.rows / (rows_of_lists(problem).size() * std::max(problem.experts, 1U));
+}
+
 std::uint64_t GpuBench::stride_of(const gpu::Device& device, const Case& problem) {
-  return align_up(device.layout_bytes(problem.layout, {problem.format, problem.rows, problem.cols, nullptr}));
+  return align_up(device.layout_bytes(problem.layout, {problem.format, rows_of_each(problem), problem.cols, nullptr}));
 }
 
 Result<std::vector<GpuTime>> GpuBench::time(const Case& problem, const std::vector<std::uint64_t>& tokens) {

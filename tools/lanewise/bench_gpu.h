@@ -1,7 +1,8 @@
 // Times products on a device with memory of its own, cold: chains of launches over copies of W, each beside the read
 // floor, which is what a kernel takes that reads the same bytes and does nothing else, in a chain of the same length.
 // Plain launches begin when the launch before them has ended; overlapped ones (programmatic dependent launch) may begin
-// before.
+// before. A problem with group= or experts= is one launch for several matrices of the same rows; of experts each token
+// takes them all.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,10 @@ struct GpuFigure {
 
 /// What a window took; of a peer's time, `over_ours` is peer / (plain + image).
 struct GpuTime : TimedCase {
-  std::uint64_t products = 0;  ///< in a chain
+  std::uint64_t products = 0;      ///< in a chain
+  std::uint64_t matrices = 1;      ///< of a product
+  std::uint64_t rows = 0;          ///< of each
+  std::optional<double> route_us;  ///< of experts: finding those that are used, alone; in no other figure
   GpuFigure plain;
   std::optional<GpuFigure> overlapped;  ///< where the device can
 };
@@ -59,9 +63,11 @@ class GpuBench {
   /// Why figures may be no cold ones: the copies of these matrices are less than twice the last cache. Empty: they are.
   [[nodiscard]] const std::vector<std::string>& warm() const { return warm_; }
 
-  /// Copies of a matrix that a chain walks, for `walked` bytes.
+  /// Copies of a product's matrices, `stride` bytes, that a chain walks, for `walked` bytes.
   static std::uint64_t copies_of(std::uint64_t stride, std::uint64_t walked);
-  /// Bytes from one copy to the next.
+  /// Rows of each matrix of a problem's group or of its experts, which are all of as many.
+  static std::uint64_t rows_of_each(const Case& problem);
+  /// Bytes from one copy of such a matrix to the next.
   static std::uint64_t stride_of(const gpu::Device& device, const Case& problem);
 
  private:

@@ -29,8 +29,9 @@ void GpuBenchReport::row(const GpuTime& time) {
     out_.print(" {:>7.2f} {:>7.2f} {:>5.1f}", each.us, each.floor_us, 100 * each.fraction);
   };
   if (lines_) {
-    out_.print("{:<8} {:>11} {:>2} {:<5}", format_info(c.format).name, fmt::format("{}x{}", c.cols, c.rows), c.tokens,
-               time.kernel);
+    out_.print("{:<8} {:>11} {:>2} {:<5}", format_info(c.format).name,
+               fmt::format("{}x{}{}", c.cols, time.rows, time.matrices > 1 ? fmt::format("x{}", time.matrices) : ""),
+               c.tokens, time.kernel);
     figure(time.plain);
     out_.text(" ");
     if (time.overlapped) {
@@ -70,6 +71,14 @@ void GpuBenchReport::summary() {
   out_.text(
       "us: a product, x made beforehand; floor: a kernel that only reads as many bytes, in the same run; image: us of\n"
       "making the image of x alone, part of no other figure\n");
+  if (std::ranges::any_of(times_, [](const GpuTime& time) { return time.matrices > 1; })) {
+    out_.text("KxROWSxN: N matrices in one launch\n");
+  }
+  for (const GpuTime& time : times_) {
+    if (!time.route_us) continue;
+    out_.print("finding the experts of {} token{}: {:.2f} us, part of no other figure\n", time.problem.tokens,
+               time.problem.tokens == 1 ? "" : "s", *time.route_us);
+  }
   if (!machine_.peer) return;
   out_.text("x peer: peer us / (plain us + image us), so that above 1 ours is the faster\n");
   print_without_peer();
@@ -87,6 +96,10 @@ Json GpuBenchReport::json() const {
   for (std::size_t i = 0; i < times_.size(); ++i) {
     const GpuTime& time = times_[i];
     Json added = case_json(time, machine_.device);
+    added["rows"] = time.rows;
+    added["matrices"] = time.matrices;
+    if (time.problem.experts != 0) added["experts"] = time.problem.experts;
+    if (time.route_us) added["route_us"] = *time.route_us;
     added["cold"] = true;
     added["median_us"] = time.plain.us;
     added["spread"] = time.plain.spread;

@@ -21,6 +21,8 @@ struct BenchOptions {
   std::string json;
   unsigned rounds = 0;  ///< 0: seven on the CPU, five on a GPU
   std::uint64_t bytes = 0;
+  std::uint32_t group = 0;    ///< matrices, or lists of experts, in one launch; 0: one, and of experts two
+  std::uint32_t experts = 0;  ///< of a list; 0: none
   std::string peer;
   std::vector<std::string> peer_words;
   double peer_patience = 60;
@@ -31,6 +33,7 @@ struct BenchOptions {
   DeviceOptions device;
   std::vector<Argument> not_with_pack;
   std::vector<Argument> not_on_gpu;
+  std::vector<Argument> not_on_cpu;
 };
 
 Exit bench_on_gpu(Context& context, const BenchOptions& options);

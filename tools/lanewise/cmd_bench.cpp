@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "backends/cpu/cpu.h"
+#include "backends/gpu/launch.h"
 #include "bench_command.h"
 #include "bench_pack.h"
 #include "bench_report.h"
@@ -136,6 +137,9 @@ Exit pack(Context& context, const BenchOptions& options, BenchMachine machine) {
 
 Exit bench(Context& context, const BenchOptions& options) {
   if (parse_gpu_name(options.device.device)) return bench_on_gpu(context, options);
+  if (const std::string name = first_given(options.not_on_cpu); !name.empty()) {
+    return bad_usage(fmt::format("{} is of launches on a GPU: --device cuda:0", name));
+  }
   if (auto fault = check_device(options.device, Computes::on_the_cpu)) return *fault;
   const BenchMachine machine = describe_machine(thread_count(options.device), !options.sleep);
   if (!options.pack.empty()) return pack(context, options, machine);
@@ -188,7 +192,17 @@ Job setup_bench(Arguments& arguments) {
       .within(0.01, 3600.0)
       .type_name("S");
   arguments.flag("--strict", &options->strict, "A case without a figure of the peer's is an error").needs(peer);
+  const Argument group = arguments
+                             .number("--group", &options->group, 1, gpu::most_targets,
+                                     "On a GPU: so many matrices of the shape in one launch, up to 8")
+                             .excludes(model);
+  const Argument experts =
+      arguments
+          .number("--experts", &options->experts, 1, gpu::most_experts,
+                  "On a GPU: so many experts of the shape, all used by each token, gate and up in one launch")
+          .excludes(model);
   options->not_on_gpu = {sleep, hot, pack};
+  options->not_on_cpu = {group, experts};
   options->not_with_pack = {model, shape, format, tokens, planes, kernel, hot, bytes, verbose, peer};
   declare_json(arguments, &options->json);
   return [options](Context& context) { return bench(context, *options); };
@@ -204,6 +218,7 @@ const Command bench_command{
     "  lanewise bench --model model.gguf                 a model's shapes, and what they come to in tokens/s\n"
     "  lanewise bench --pack model.gguf                  what packing costs at load\n"
     "  lanewise bench --device cuda:0 --format all       on a GPU, beside what its memory can deliver\n"
+    "  lanewise bench --device cuda:0 --shape 2560x640 --experts 8   gate and up of eight experts in one launch\n"
     "  lanewise bench --peer build/peers/ggml/lanewise-peer-ggml   another implementation beside us\n"
     "Cold: each call reads another copy of W. Every round times the ceiling (loops that only load, same bytes, same\n"
     "threads) and then each case. After timing, outputs are compared with the scalar kernel's; a wrong bit is exit 1.",
