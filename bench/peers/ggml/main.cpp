@@ -1,7 +1,8 @@
-// lanewise-peer-ggml [cpu|extra]: ggml's CPU backend as a peer of `lanewise bench` (../README.md has the protocol).
-// A case is mul_mat of copies of W with x in fp32, a node a copy, through ggml's public interface. `cpu` (the default)
-// keeps W in ggml's default buffer, as the file has it; `extra` in the first buffer type that takes it, of those that
-// ggml offers beside (CPU_REPACK), and in the default one where none does.
+// lanewise-peer-ggml [cpu|extra|cuda]: ggml as a peer of `lanewise bench` (../README.md has the protocol). A case is
+// mul_mat of copies of W with x in fp32, a node a copy, through ggml's public interface. `cpu` (the default) keeps W in
+// the CPU backend's default buffer, as the file has it; `extra` in the first buffer type that takes it, of those that
+// ggml offers beside (CPU_REPACK), and in the default one where none does; `cuda` is the CUDA backend on its first
+// device, where the ggml that this was built with has one.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -22,6 +23,9 @@
 #include "ggml-backend.h"
 #include "ggml-cpu.h"
 #include "ggml.h"
+#ifdef LANEWISE_PEER_CUDA
+#include "ggml-cuda.h"
+#endif
 
 namespace {
 
@@ -33,6 +37,8 @@ constexpr double most_seconds = 0.25;
 // A graph is so many bytes of W at least: some milliseconds, beside which starting it is nothing.
 constexpr std::uint64_t graph_bytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t most_nodes = 1000;
+// Computations of a CUDA graph before any that counts: ggml captures it in one of the first.
+constexpr int unmeasured_on_cuda = 4;
 constexpr std::int64_t checked_rows = 16;
 constexpr std::int64_t checked_tokens = 8;
 // Of the sum of |terms|. ggml rounds x to 8 bits a block: its worst case is 1/254 of a block's largest term; what is
@@ -63,6 +69,8 @@ struct Case {
     return type == other.type && cols == other.cols && rows == other.rows && bytes == other.bytes;
   }
 };
+
+enum class Where { cpu, extra, cuda };
 
 // Why a case can't be timed; it becomes `unsupported WHY`.
 struct Refusal {
@@ -96,7 +104,7 @@ ggml_backend_buffer_type_t extra_buffer_type(ggml_tensor* w, const ggml_tensor* 
 // Copies of one W.
 class Matrix {
  public:
-  Matrix(const Case& wanted, bool extra) : case_(wanted) {
+  Matrix(const Case& wanted, Where where, ggml_backend_t backend) : case_(wanted) {
     const std::uint64_t size = ggml_row_size(case_.type, case_.cols) * static_cast<std::uint64_t>(case_.rows);
     const std::uint64_t copies = std::max<std::uint64_t>(1, case_.bytes / size);
     fill(size);
@@ -105,12 +113,12 @@ class Matrix {
       copies_.push_back(ggml_new_tensor_2d(tensors_.get(), case_.type, case_.cols, case_.rows));
     }
     ggml_backend_buffer_type_t type = nullptr;
-    if (extra) {
+    if (where == Where::extra) {
       ggml_tensor* x = ggml_new_tensor_2d(tensors_.get(), GGML_TYPE_F32, case_.cols, 1);
       const ggml_tensor* product = ggml_mul_mat(tensors_.get(), copies_[0], x);
       type = extra_buffer_type(copies_[0], product);
     }
-    if (type == nullptr) type = ggml_backend_cpu_buffer_type();
+    if (type == nullptr) type = ggml_backend_get_default_buffer_type(backend);
     place(type);
     for (ggml_tensor* copy : copies_) ggml_backend_tensor_set(copy, bytes_.data(), 0, size);
     buffer_name_ = ggml_backend_buft_name(type);
@@ -158,7 +166,8 @@ class Matrix {
   }
 
   void place(ggml_backend_buffer_type_t type) {
-    const std::size_t step = (ggml_backend_buft_get_alloc_size(type, copies_[0]) + 63) / 64 * 64;
+    const std::size_t unit = std::max<std::size_t>(64, ggml_backend_buft_get_alignment(type));
+    const std::size_t step = (ggml_backend_buft_get_alloc_size(type, copies_[0]) + unit - 1) / unit * unit;
     buffer_.reset(ggml_backend_buft_alloc_buffer(type, step * copies_.size()));
     if (buffer_ == nullptr) throw Refusal{"no memory for the copies of W"};
     ggml_backend_buffer_set_usage(buffer_.get(), GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
@@ -178,14 +187,15 @@ class Matrix {
   std::vector<ggml_tensor*> copies_;
 };
 
-// The products of all copies with one x, in graphs of some milliseconds each.
+// The products of all copies with one x, in graphs of some milliseconds each; on CUDA in one, which is a CUDA graph.
 class Work {
  public:
-  Work(const Case& wanted, const Matrix& matrix, ggml_backend_t backend)
+  Work(const Case& wanted, const Matrix& matrix, Where where, ggml_backend_t backend)
       : case_(wanted), matrix_(matrix), backend_(backend) {
     const std::size_t copies = matrix.copies().size();
     const std::uint64_t size = ggml_nbytes(matrix.copies()[0]);
-    const std::size_t nodes = std::min<std::uint64_t>(most_nodes, 1 + (graph_bytes - 1) / size);
+    std::size_t nodes = std::min<std::uint64_t>(most_nodes, 1 + (graph_bytes - 1) / size);
+    if (where == Where::cuda) nodes = std::max(nodes, copies);
     // Few copies are gone through as often as fills a graph.
     const std::size_t calls = std::max(copies, nodes / copies * copies);
     const std::size_t graphs = (calls + nodes - 1) / nodes;
@@ -201,7 +211,7 @@ class Work {
         graphs_.push_back({ggml_new_graph_custom(tensors_.get(), 2 * nodes + 8, false), 0});
       }
       ggml_tensor* y = ggml_mul_mat(tensors_.get(), matrix.copies()[i % copies], x);
-      if (!ggml_backend_supports_op(backend, y)) throw Refusal{"ggml's CPU backend has no such product"};
+      if (!ggml_backend_supports_op(backend, y)) throw Refusal{"this backend of ggml's has no such product"};
       // All products write to the same place: each is what a caller has before the next.
       if (i == 0) {
         place(y, &y_buffer_);
@@ -214,7 +224,7 @@ class Work {
       ++graphs_.back().calls;
     }
     poison();
-    compute(graphs_.back());
+    for (int i = 0; i < (where == Where::cuda ? unmeasured_on_cuda : 1); ++i) compute(graphs_.back());
     check();
   }
 
@@ -244,8 +254,8 @@ class Work {
     std::uint64_t calls;
   };
 
-  static void place(ggml_tensor* tensor, Buffer* buffer) {
-    ggml_backend_buffer_type_t type = ggml_backend_cpu_buffer_type();
+  void place(ggml_tensor* tensor, Buffer* buffer) const {
+    ggml_backend_buffer_type_t type = ggml_backend_get_default_buffer_type(backend_);
     buffer->reset(ggml_backend_buft_alloc_buffer(type, ggml_backend_buft_get_alloc_size(type, tensor)));
     if (*buffer == nullptr ||
         ggml_backend_tensor_alloc(buffer->get(), tensor, ggml_backend_buffer_get_base(buffer->get())) !=
@@ -259,11 +269,12 @@ class Work {
   }
 
   // What isn't written must not pass for a result.
-  void poison() const { std::memset(y_->data, 0xFF, ggml_nbytes(y_)); }
+  void poison() const { ggml_backend_tensor_memset(y_, 0xFF, 0, ggml_nbytes(y_)); }
 
   // Some outputs against W as ggml decodes it, so that no time stands for a product that wasn't made.
   void check() const {
-    const auto* y = static_cast<const float*>(y_->data);
+    std::vector<float> y(static_cast<std::size_t>(case_.rows * case_.tokens));
+    ggml_backend_tensor_get(y_, y.data(), 0, ggml_nbytes(y_));
     const std::int64_t count = std::min(checked_rows, case_.rows);
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t index = count == 1 ? 0 : i * (case_.rows - 1) / (count - 1);
@@ -278,7 +289,7 @@ class Work {
           size += std::abs(term);
         }
         // Said so that NaN fails.
-        const double error = std::abs(double{y[token * case_.rows + index]} - sum);
+        const double error = std::abs(double{y[static_cast<std::size_t>(token * case_.rows + index)]} - sum);
         if (!(error <= allowed_error * size)) {
           throw Refusal{"ggml's product differs from its own decoding: row " + std::to_string(index) + ", token " +
                         std::to_string(token) + ", off by " + std::to_string(error / size) + " of the sum of |terms|"};
@@ -301,15 +312,19 @@ class Work {
 
 class Peer {
  public:
-  explicit Peer(bool extra) : extra_(extra), backend_(ggml_backend_cpu_init()) {}
+  Peer(Where where, Backend backend) : where_(where), backend_(std::move(backend)) {}
 
   [[nodiscard]] std::string hello() const {
     std::string line = std::string("hello 1 ggml ") + ggml_version();
-    line += extra_ ? " W in ggml's extra CPU buffers where they take it;" : " W in ggml's default CPU buffer;";
+    ggml_backend_dev_t device = ggml_backend_get_device(backend_.get());
+    ggml_backend_reg_t registered = ggml_backend_dev_backend_reg(device);
+    if (where_ == Where::cpu) line += " W in ggml's default CPU buffer;";
+    if (where_ == Where::extra) line += " W in ggml's extra CPU buffers where they take it;";
+    if (where_ == Where::cuda) line += std::string(" CUDA graphs on ") + ggml_backend_dev_description(device) + ";";
     const auto features = reinterpret_cast<ggml_backend_get_features_t>(
-        ggml_backend_reg_get_proc_address(ggml_backend_cpu_reg(), "ggml_backend_get_features"));
+        ggml_backend_reg_get_proc_address(registered, "ggml_backend_get_features"));
     if (features == nullptr) return line + " features unknown";
-    for (const ggml_backend_feature* each = features(ggml_backend_cpu_reg()); each->name != nullptr; ++each) {
+    for (const ggml_backend_feature* each = features(registered); each->name != nullptr; ++each) {
       line += std::string(" ") + each->name;
     }
     return line;
@@ -320,10 +335,10 @@ class Peer {
     const Case wanted = read_case(words);
     if (matrix_ == nullptr || !matrix_->what().same_matrix(wanted)) {
       matrix_.reset();
-      matrix_ = std::make_unique<Matrix>(wanted, extra_);
+      matrix_ = std::make_unique<Matrix>(wanted, where_, backend_.get());
     }
-    use_threads(wanted.threads);
-    work_ = std::make_unique<Work>(wanted, *matrix_, backend_.get());
+    if (where_ != Where::cuda) use_threads(wanted.threads);
+    work_ = std::make_unique<Work>(wanted, *matrix_, where_, backend_.get());
     return "ok " + std::to_string(matrix_->copies().size()) + " copies in buffer " + matrix_->buffer_name();
   }
 
@@ -333,7 +348,7 @@ class Peer {
   }
 
  private:
-  static Case read_case(std::istream& words) {
+  [[nodiscard]] Case read_case(std::istream& words) const {
     Case read;
     std::string name;
     words >> name >> read.cols >> read.rows >> read.tokens >> read.threads >> read.bytes;
@@ -346,6 +361,7 @@ class Peer {
     }
     if (read.type == GGML_TYPE_COUNT) throw Refusal{"ggml " + std::string(ggml_version()) + " has no type " + name};
     if (read.cols % ggml_blck_size(read.type) != 0) throw Refusal{"K is no multiple of the block"};
+    if (where_ == Where::cuda) return read;  // whether there is such a product, the device says
     if (ggml_get_type_traits_cpu(read.type)->vec_dot == nullptr) throw Refusal{"no dot product of this type"};
     if (read.threads > GGML_MAX_N_THREADS) throw Refusal{"more threads than ggml runs"};
     return read;
@@ -363,7 +379,7 @@ class Peer {
     threads_ = threads;
   }
 
-  bool extra_;
+  Where where_;
   int threads_ = 0;
   Pool pool_;
   Backend backend_;
@@ -387,12 +403,24 @@ std::string answer(Peer& peer, const std::string& question) {
   return "unsupported a question: " + verb;
 }
 
+// Null, with a line on standard error, where there is none.
+Backend start(Where where) {
+  if (where != Where::cuda) return Backend(ggml_backend_cpu_init());
+#ifdef LANEWISE_PEER_CUDA
+  if (ggml_backend_cuda_get_device_count() > 0) return Backend(ggml_backend_cuda_init(0));
+  std::fputs("lanewise-peer-ggml: ggml finds no CUDA device\n", stderr);
+#else
+  std::fputs("lanewise-peer-ggml: it was built with a ggml without CUDA\n", stderr);
+#endif
+  return nullptr;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string_view buffer = argc > 1 ? argv[1] : "cpu";
-  if (argc > 2 || (buffer != "cpu" && buffer != "extra")) {
-    std::fputs("usage: lanewise-peer-ggml [cpu|extra], asked over its standard input\n", stderr);
+  const std::string_view word = argc > 1 ? argv[1] : "cpu";
+  if (argc > 2 || (word != "cpu" && word != "extra" && word != "cuda")) {
+    std::fputs("usage: lanewise-peer-ggml [cpu|extra|cuda], asked over its standard input\n", stderr);
     return 2;
   }
   // What it says of each tensor that it repacks is too much.
@@ -401,7 +429,10 @@ int main(int argc, char** argv) {
         if (level == GGML_LOG_LEVEL_WARN || level == GGML_LOG_LEVEL_ERROR) std::fputs(text, stderr);
       },
       nullptr);
-  Peer peer(buffer == "extra");
+  const Where where = word == "cuda" ? Where::cuda : word == "extra" ? Where::extra : Where::cpu;
+  Backend backend = start(where);
+  if (backend == nullptr) return 2;
+  Peer peer(where, std::move(backend));
   for (std::string question; std::getline(std::cin, question);) std::cout << answer(peer, question) << std::endl;
   return 0;
 }
