@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # Verification and benchmark on a machine with an NVIDIA GPU and nothing else, in ten minutes.
 #
-#   bench/device/h200.sh prepare [--build DIR] [--zoo FILE]
+#   bench/device/h200.sh prepare [--build DIR] [--zoo FILE] [--peer FILE]
 #       here: builds the program (the preset release, or what DIR was configured for) and gathers it, the shared
-#       libraries that a bare machine lacks and a zoo file (tools/zoo; .cache/zoo.gguf where it is there) in build/device
+#       libraries that a bare machine lacks, a zoo file (tools/zoo; .cache/zoo.gguf where it is there) and a peer
+#       (bench/peers/ggml/build.sh --cuda makes one), stripped and compressed, in build/device
 #   build/device/h200.sh run [--to DIR] [--device cuda:N] [--seconds N] [--formats F,...] [-- OPTIONS OF BENCH]
-#       there: needs bash and build/device alone. Devices; verify over every format, layout, plane count and window;
-#       the zoo's digest on the processor and on the GPU, compared line by line; the benchmark's table; compute-sanitizer's
-#       memcheck, racecheck and initcheck on small problems, where the tool is found. Into DIR ($OUT, else
-#       build/device/results): results.json, committed as bench/results/h200.json, table.txt and log.txt.
+#       there: needs bash and build/device alone. Devices; verify over every format, layout, plane count and window, the
+#       sweeps of tilings, overlapped launches, groups and experts, offsets past 4 GiB; the zoo's digest on the processor
+#       and on the GPU, compared line by line; the benchmark's table, beside the peer where there is one, and those of
+#       three matrices and of eight experts in one launch; compute-sanitizer's memcheck, racecheck and initcheck on small
+#       problems, where the tool is found. Into DIR ($OUT, else build/device/results): results.json, committed as
+#       bench/results/h200.json, table.txt and log.txt.
 #
 # Ends with 0 when all was run and no bit differs, with 1 when one does or a sanitizer complains, with 2 when something
 # couldn't be run to its end (--seconds, 570, are for all of it).
@@ -26,31 +29,45 @@ fail() {
 
 # --- here ---
 
-# Puts what `$1` loads, the C library apart, into `$2`/lib. What the machine there is likely to have itself, in a newer
-# version, goes into lib/own, for where it hasn't.
+# Puts what `$1` loads, the C library and what comes with a device apart, into `$2`/lib. What the machine there is likely
+# to have itself, in a newer version, goes into lib/own, for where it hasn't.
 gather_libraries() {
   local name path
   while read -r name path; do
     case $name in
+      libcuda.so.* | libcublas.so.* | libcublasLt.so.*) ;;
       linux-vdso.so.* | *ld-linux* | libc.so.* | libm.so.* | libpthread.so.* | libdl.so.* | librt.so.*) ;;
       libstdc++.so.* | libgcc_s.so.*) install -D -m 755 "$path" "$2/lib/own/$name" ;;
       *) install -D -m 755 "$path" "$2/lib/$name" ;;
     esac
-  done < <(ldd "$1" | awk '$2 == "=>" { if ($3 == "not") exit 1; print $1, $3 }')
+  done < <(ldd "$1" | awk '$2 == "=>" && !($1 ~ /^libcuda\.so/) { if ($3 == "not") exit 1; print $1, $3 }')
+}
+
+# The peer `$1` and its libraries, as `$2`/peer.tar.xz.
+gather_peer() {
+  local of
+  of=$(mktemp -d)
+  strip -o "$of/peer" "$1"
+  gather_libraries "$1" "$of"
+  find "$of" -name '*.so*' -exec strip --strip-unneeded {} +
+  tar -C "$of" -cJf "$2/peer.tar.xz" .
+  rm -rf "$of"
 }
 
 prepare() {
-  local root build="" zoo=""
+  local root build="" zoo="" peer=""
   root=$(cd "$here/../.." && pwd)
   while (($#)); do
     case $1 in
       --build) build=${2:?} ;;
       --zoo) zoo=${2:?} ;;
+      --peer) peer=${2:?} ;;
       *) fail "unknown option '$1'" ;;
     esac
     shift 2
   done
   [[ -z $zoo || -r $zoo ]] || fail "there is no zoo '$zoo'"
+  [[ -z $peer || -x $peer ]] || fail "there is no peer '$peer'"
   [[ -n $zoo || ! -r $root/.cache/zoo.gguf ]] || zoo=$root/.cache/zoo.gguf
   if [[ -z $build ]]; then
     build=$root/build/release
@@ -66,6 +83,7 @@ prepare() {
   gather_libraries "$build/lanewise" "$to"
   cp "$here/h200.sh" "$to/"
   [[ -z $zoo ]] || cp "$zoo" "$to/zoo.gguf"
+  [[ -z $peer ]] || gather_peer "$peer" "$to"
   # "q4_K HALF": each format and its kind.
   sed -n 's/^LW_FORMAT(\([A-Za-z0-9_]*\),.*, \([A-Z]*\), [01], [01])$/\1 \2/p' "$root/src/formats/formats.def" >"$to/formats"
   [[ -s $to/formats ]] || fail "no formats found in src/formats/formats.def"
@@ -130,10 +148,10 @@ quoted() {
 }
 
 verify_all() {
-  say "every format, layout, plane count, windows $windows"
+  say "every format, layout, plane count, windows $windows; tilings, overlapped launches, groups, experts, offsets"
   local code=0 options=(--tokens "$windows" --device "$device" --keep-going --json "$work/verify.json")
   [[ $formats == all ]] || options+=(--format "$formats")
-  timeout -k 5 "$(seconds_for 240 240)" "$program" verify "${options[@]}" || code=$?
+  timeout -k 5 "$(seconds_for 240 200)" "$program" verify "${options[@]}" || code=$?
   judge "$code" "verify --device $device"
   verification=null
   [[ ! -s $work/verify.json ]] || verification="{
@@ -167,19 +185,55 @@ compare_digests() {
   digest="{\"lines\": $lines, \"differing\": $differing, \"all\": $(quoted "$(tail -1 "$work/digest.gpu")")}"
 }
 
+# What a peer loads that isn't beside it, where there may be such a thing.
+find_library() {
+  find /usr/local /usr/lib /usr/lib64 /opt -name "$1" -print -quit 2>/dev/null
+}
+
+# Unpacks the peer: `peer_options` are bench's then.
+unpack_peer() {
+  local name path missing
+  peer_options=()
+  [[ -r $here/peer.tar.xz ]] || return 0
+  say "the peer"
+  mkdir "$work/peer"
+  if ! tar -C "$work/peer" -xJf "$here/peer.tar.xz"; then
+    unfinished "the peer can't be unpacked"
+    return 0
+  fi
+  LD_LIBRARY_PATH+=":$work/peer/lib:$work/peer/lib/own"
+  for name in $(ldd "$work/peer/peer" | awk '/not found/ { print $1 }'); do
+    path=$(find_library "$name")
+    [[ -z $path ]] || LD_LIBRARY_PATH+=":${path%/*}"
+  done
+  missing=$(ldd "$work/peer/peer" | awk '/not found/ { print $1 }')
+  if [[ -n $missing ]]; then
+    unfinished "the peer: this machine has no ${missing//$'\n'/, no }"
+  else
+    peer_options=(--peer "$work/peer/peer" --peer-word cuda)
+  fi
+}
+
+# bench of shape $1 under the name $2, with the options after them.
+bench_one() {
+  local shape=$1 name=$2 code=0
+  local file=$work/bench.$name.json
+  shift 2
+  say "bench $name"
+  timeout -k 5 "$(seconds_for 300 100)" "$program" bench --device "$device" --format "$formats" --shape "$shape" \
+    --json "$file" "$@" "${bench_options[@]}" >"$work/bench.txt" || code=$?
+  tee -a "$to/table.txt" <"$work/bench.txt"
+  judge "$code" "bench $name"
+  [[ ! -s $file ]] || bench_files+=("$file")
+}
+
 # A shape at a time: what was measured stays if time runs out.
 bench_all() {
-  local shape code file
-  for shape in "${shapes[@]}"; do
-    say "bench $shape"
-    code=0
-    file=$work/bench.$shape.json
-    timeout -k 5 "$(seconds_for 300 100)" "$program" bench --device "$device" --format "$formats" --shape "$shape" \
-      --tokens 1,2,4,8 --json "$file" "${bench_options[@]}" >"$work/bench.txt" || code=$?
-    tee -a "$to/table.txt" <"$work/bench.txt"
-    judge "$code" "bench $shape"
-    [[ ! -s $file ]] || bench_files+=("$file")
-  done
+  local shape
+  unpack_peer
+  for shape in "${shapes[@]}"; do bench_one "$shape" "$shape" --tokens 1,2,4,8 "${peer_options[@]}"; done
+  bench_one 2560x640 2560x640.experts --tokens 1,8 --experts 8
+  bench_one 4096x4096 4096x4096.group --tokens 1,8 --group 3
 }
 
 # Three processes beside each other: they share the GPU, and nothing is timed any more.
