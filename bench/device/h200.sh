@@ -253,7 +253,8 @@ sanitize() {
     [[ $formats == all || ,$formats, == *",$format,"* ]] || continue
     for layout in raw frag; do
       [[ $kind:$layout != FLOAT:frag ]] || continue  # weights that are no codes are read raw
-      problems+=("gemv:$format:512x33:tokens=1:layout=$layout" "gemv:$format:768x17:tokens=8:layout=$layout")
+      problems+=("gemv:$format:512x33:tokens=1:layout=$layout" "gemv:$format:768x17:tokens=8:layout=$layout"
+        "gemv:$format:512x48:tokens=2:layout=$layout:group=32/16:experts=4:overlapped=yes")
     done
   done <"$here/formats"
   for tool in memcheck racecheck initcheck; do
