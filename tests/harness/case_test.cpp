@@ -106,7 +106,7 @@ TEST(ProblemString, RefusalsSayWhatIsAllowed) {
   EXPECT_NE(refusal("gemv:q9_Z:256x1").find("iq2_xxs"), std::string::npos);
   EXPECT_NE(refusal("gemv:q4_K:256").find("K x rows"), std::string::npos);
   EXPECT_NE(refusal("gemv:q4_K:256x1x1").find("K x rows"), std::string::npos);
-  EXPECT_NE(refusal("gemv:q4_K:256x1:tile=4").find("tokens, act, layout, kernel, fill, seed"), std::string::npos);
+  EXPECT_NE(refusal("gemv:q4_K:256x1:lanes=4").find("tokens, act, layout, kernel, fill, seed"), std::string::npos);
   EXPECT_NE(refusal("gemv:q4_K:256x1:seed").find("key=value"), std::string::npos);
   EXPECT_NE(refusal("gemv:q4_K:256x1:").find("key=value"), std::string::npos);
   EXPECT_NE(refusal("gemv:q4_K:256x1:seed=1:seed=1").find("twice"), std::string::npos);
