@@ -18,7 +18,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-most_bytes=60000000
+most_bytes=62000000
 windows=1,2,3,4,5,8,9
 shapes=(4096x14336 4096x4096 2560x640 4096x128256 14336x4096)
 
