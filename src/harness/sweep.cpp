@@ -44,8 +44,7 @@ std::vector<std::uint64_t> chosen_windows(std::vector<std::uint64_t> tokens) {
   widest(2, 4);
   widest(5, gpu::image_slice);
   std::ranges::sort(chosen);
-  const auto [first, last] = std::ranges::unique(chosen);
-  chosen.erase(first, last);
+  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
   return chosen;
 }
 

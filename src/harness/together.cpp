@@ -5,7 +5,7 @@
 namespace lanewise {
 
 Result<Together> Together::create(const Case& problem, std::uint64_t tokens, std::uint64_t gap) {
-  Together made(problem, tokens);
+  Together made(problem);
   if (problem.experts != 0) made.ids_ = expert_ids(problem, tokens);
   for (const std::uint64_t all : rows_of_lists(problem)) {
     const std::uint64_t rows = problem.experts == 0 ? all : all / problem.experts;

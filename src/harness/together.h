@@ -23,10 +23,9 @@ class Together {
   [[nodiscard]] std::uint64_t damaged() const;
 
  private:
-  Together(const Case& problem, std::uint64_t tokens) : problem_(problem), tokens_(tokens) {}
+  explicit Together(const Case& problem) : problem_(problem) {}
 
   Case problem_;
-  std::uint64_t tokens_;
   std::vector<std::int32_t> ids_;
   std::vector<Fenced> memory_;
   std::vector<Vectors> vectors_;

@@ -218,6 +218,10 @@ Exit trace(Context& context, const TraceOptions& options) {
   if (auto fault = check_device(options.device, Computes::on_the_cpu)) return *fault;
   Subject subject;
   LW_ASSIGN(problem, parse_case(options.problem));
+  if (problem.says_how_to_launch()) {
+    return make_error(LW_ERROR_ARGUMENT,
+                      "trace computes an output on the CPU: leave tile, overlapped, group, experts and apart out");
+  }
   subject.problem = problem;
   if (options.row >= problem.rows || options.token >= problem.tokens) {
     return bad_usage(fmt::format("row {}, token {}: the problem has rows 0 to {} and tokens 0 to {}", options.row,
