@@ -73,7 +73,8 @@ MatrixView MatrixOnGpu::there(const Part& part) const {
 }
 
 Outcome MatrixOnGpu::load_part(Part& part) {
-  MatrixView raw_there = there(part);
+  MatrixView raw_there = part.w;
+  raw_there.rows += problem_.apart;
   LW_ASSIGN(raw, FencedOnGpu::create(device_, raw_there.bytes()));
   part.raw = std::move(raw);
   raw_there.data = part.raw.data();
