@@ -51,8 +51,8 @@ struct FragPlan {
   static constexpr std::uint32_t row_bytes = frag_cols / F::elements * F::bytes;
   static constexpr std::uint32_t bytes = frag_rows * row_bytes;
   static constexpr bool has_tail = F::elements < frag_cols;
-  /// Groups of 16: a lane's quads j (0, 1) are of both halves of 32 elements, so that a product of 16 x 16 by 16 x 8 has
-  /// one group. Eights of a grid stay together.
+  /// Groups of 16: a lane's quads j (0, 1) are of both halves of 32 elements, so that a product of 16 x 16 by 16 x 8
+  /// has one group. Eights of a grid stay together.
   static constexpr bool halves = F::group < 32 && F::grid_entries == 0;
   /// The quad of a super-block that is quad j of lanes 4g + t in group of 32 s; and back.
   LW_BOTH static std::uint32_t quad_of(std::uint32_t s, std::uint32_t t, std::uint32_t j) {
