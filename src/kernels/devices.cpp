@@ -7,12 +7,14 @@
 #include <system_error>
 
 #include "backends/cuda/cuda.h"
+#include "backends/vulkan/vulkan.h"
 
 namespace lanewise {
 namespace {
 
 constexpr std::array backends = {
     GpuBackend{"cuda", "CUDA", cuda::list_devices, cuda::open_device, cuda::make_timer},
+    GpuBackend{"vulkan", "Vulkan", vulkan::list_devices, vulkan::open_device, vulkan::make_timer},
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "backends/cpu/cpu.h"
 #include "backends/cuda/cuda.h"
+#include "backends/vulkan/vulkan.h"
 
 namespace lanewise {
 namespace {
@@ -21,12 +22,14 @@ bool accepts(FormatClass formats, const FormatInfo& info) {
 }
 
 bool is_built(const KernelDesc& kernel, Format format) {
-  return kernel.launch != nullptr || (kernel.launch_on_cuda != nullptr && kernel.launch_on_cuda(format) != nullptr);
+  return kernel.launch != nullptr || (kernel.launch_on_cuda != nullptr && kernel.launch_on_cuda(format) != nullptr) ||
+         (kernel.has_shader != nullptr && kernel.has_shader(kernel, format));
 }
 
 std::span<const KernelDesc> kernels(std::string_view backend) {
   if (backend == "cpu") return cpu_kernels();
   if (backend == "cuda") return cuda_kernels();
+  if (backend == "vulkan") return vulkan_kernels();
   return {};
 }
 

@@ -15,6 +15,8 @@
 
 namespace lanewise {
 
+struct KernelDesc;
+
 /// How a kernel walks rows. A field a kernel doesn't use is 1.
 struct Tile {
   std::uint16_t rows = 1;     ///< rows in flight
@@ -30,6 +32,8 @@ bool accepts(FormatClass formats, const FormatInfo& info);
 /// Rows row_begin .. row_end-1 of every output of y; arguments as checked by the caller, no allocation.
 using CpuLaunch = void (*)(const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t row_begin,
                            std::uint64_t row_end);
+/// Whether this build holds the shader that runs it for a format.
+using HasShader = bool (*)(const KernelDesc& kernel, Format format);
 /// The unit that runs it for a format; null where this build has none.
 using CudaLaunch = cuda::Launcher (*)(Format format);
 
@@ -37,18 +41,20 @@ using CudaLaunch = cuda::Launcher (*)(Format format);
 /// can ask what another would run.
 enum Capability : std::uint32_t {
   CAP_NONE = 0,
-  CAP_AVX2 = 1,     ///< with FMA and F16C
-  CAP_AVXVNNI = 2,  ///< AVX-VNNI
-  CAP_AVX512 = 4,   ///< F, BW, DQ, VL, VNNI, VBMI, GFNI, BITALG, VPOPCNTDQ
-  CAP_NEON = 8,     ///< aarch64 with dotprod
-  CAP_I8MM = 16,    ///< with i8mm
-  CAP_SM75 = 32,    ///< a CUDA device of compute capability 7.5 or more
-  CAP_SM80 = 64,    ///< 8.0: matrix units take 16 x 8 x 32 bytes, asynchronous copies
-  CAP_SM90 = 128,   ///< 9.0: bulk copies, overlapped launches
+  CAP_AVX2 = 1,          ///< with FMA and F16C
+  CAP_AVXVNNI = 2,       ///< AVX-VNNI
+  CAP_AVX512 = 4,        ///< F, BW, DQ, VL, VNNI, VBMI, GFNI, BITALG, VPOPCNTDQ
+  CAP_NEON = 8,          ///< aarch64 with dotprod
+  CAP_I8MM = 16,         ///< with i8mm
+  CAP_SM75 = 32,         ///< a CUDA device of compute capability 7.5 or more
+  CAP_SM80 = 64,         ///< 8.0: matrix units take 16 x 8 x 32 bytes, asynchronous copies
+  CAP_SM90 = 128,        ///< 9.0: bulk copies, overlapped launches
+  CAP_VULKAN = 256,      ///< a Vulkan device
+  CAP_PACKED_DOT = 512,  ///< one that has dot products of packed bytes (VK_KHR_shader_integer_dot_product)
 };
 
 struct KernelDesc {
-  std::string_view backend;  ///< "cpu", "cuda"
+  std::string_view backend;  ///< "cpu", "cuda", "vulkan"
   std::string_view name;     ///< "scalar"
   FormatClass formats;
   Layout layout;
@@ -56,6 +62,7 @@ struct KernelDesc {
   std::uint32_t needs;
   CpuLaunch launch;             ///< null: not the CPU's
   CudaLaunch launch_on_cuda{};  ///< null: not CUDA's
+  HasShader has_shader{};       ///< null: not Vulkan's
 };
 
 /// Whether this build has the kernel's code for a format that it accepts.

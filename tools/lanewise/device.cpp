@@ -20,7 +20,6 @@ std::vector<DeviceEntry> device_entries() {
       entries.push_back({std::string(backend.name), found.error().message});
     }
   }
-  entries.push_back({"vulkan", "not in this build"});
   entries.push_back({"metal", "not in this build"});
   return entries;
 }

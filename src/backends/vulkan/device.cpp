@@ -1,0 +1,235 @@
+// Opening a Vulkan device, its memory, and copies there and back.
+#include "backends/vulkan/device.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace lanewise::vulkan {
+namespace {
+
+constexpr std::uint64_t staging_bytes = std::uint64_t{16} << 20;
+
+Outcome load_device(const Functions& from, VkDevice device, Functions& to) {
+  enum Level : std::uint8_t { GLOBAL, INSTANCE, DEVICE };
+  std::string missing;
+#define LW_VULKAN(level, name)                                                            \
+  if (level == DEVICE) {                                                                  \
+    to.name = reinterpret_cast<PFN_vk##name>(from.GetDeviceProcAddr(device, "vk" #name)); \
+    if (to.name == nullptr) missing = "vk" #name;                                         \
+  }
+#include "backends/vulkan/functions.def"
+#undef LW_VULKAN
+  to.CmdPushDescriptorSetKHR =
+      reinterpret_cast<PFN_vkCmdPushDescriptorSetKHR>(from.GetDeviceProcAddr(device, "vkCmdPushDescriptorSetKHR"));
+  if (to.CmdPushDescriptorSetKHR == nullptr) missing = "vkCmdPushDescriptorSetKHR";
+  if (missing.empty()) return Done{};
+  return make_error(LW_ERROR_DEVICE, "the Vulkan driver has no " + missing);
+}
+
+}  // namespace
+
+OpenDevice::~OpenDevice() {
+  if (device_ == VK_NULL_HANDLE) return;
+  (void)functions_.DeviceWaitIdle(device_);
+  queue_.reset();
+  pipelines_.reset();
+  heap_.reset();
+  if (staging_ != VK_NULL_HANDLE) functions_.DestroyBuffer(device_, staging_, nullptr);
+  if (staging_memory_ != VK_NULL_HANDLE) functions_.FreeMemory(device_, staging_memory_, nullptr);
+  functions_.DestroyDevice(device_, nullptr);
+}
+
+Outcome OpenDevice::open() {
+  const std::string what = "opening " + info().id();
+  const float priority = 1;
+  VkDeviceQueueCreateInfo queue{};
+  queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
+  queue.queueFamilyIndex = physical_.queue_family;
+  queue.queueCount = 1;
+  queue.pQueuePriorities = &priority;
+  std::vector<const char*> extensions{VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME};
+  if (physical_.wants_dot) extensions.push_back(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+  if (physical_.wants_float_controls) extensions.push_back(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
+  VkPhysicalDeviceShaderIntegerDotProductFeatures dot{};
+  dot.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES;
+  dot.shaderIntegerDotProduct = VK_TRUE;
+  VkDeviceCreateInfo create{};
+  create.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
+  create.pNext = physical_.has_dot ? &dot : nullptr;
+  create.queueCreateInfoCount = 1;
+  create.pQueueCreateInfos = &queue;
+  create.enabledExtensionCount = static_cast<std::uint32_t>(extensions.size());
+  create.ppEnabledExtensionNames = extensions.data();
+  VkDevice device = VK_NULL_HANDLE;
+  LW_TRY(check(functions_.CreateDevice(physical_.handle, &create, nullptr, &device), what));
+  LW_TRY(load_device(instance_->functions(), device, functions_));
+  device_ = device;
+  VkQueue handle = VK_NULL_HANDLE;
+  functions_.GetDeviceQueue(device_, physical_.queue_family, 0, &handle);
+  heap_.emplace(functions_, device_, physical_.memory_type, physical_.most_at_once);
+  queue_.emplace(functions_, device_, handle, physical_.queue_family);
+  pipelines_.emplace(functions_, device_, physical_);
+  LW_TRY(queue_->open());
+  LW_TRY(pipelines_->open());
+  return make_staging();
+}
+
+// What copies to and from the host pass through.
+Outcome OpenDevice::make_staging() {
+  const std::string what = "making room for copies to " + info().id();
+  VkBufferCreateInfo create{};
+  create.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+  create.size = staging_bytes;
+  create.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  LW_TRY(check(functions_.CreateBuffer(device_, &create, nullptr, &staging_), what));
+  VkMemoryRequirements needs{};
+  functions_.GetBufferMemoryRequirements(device_, staging_, &needs);
+  VkMemoryAllocateInfo allocate{};
+  allocate.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+  allocate.allocationSize = needs.size;
+  allocate.memoryTypeIndex = physical_.staging_type;
+  LW_TRY(check(functions_.AllocateMemory(device_, &allocate, nullptr, &staging_memory_), what));
+  LW_TRY(check(functions_.BindBufferMemory(device_, staging_, staging_memory_, 0), what));
+  return check(functions_.MapMemory(device_, staging_memory_, 0, VK_WHOLE_SIZE, 0, &staged_), what);
+}
+
+Result<std::uint8_t*> OpenDevice::allocate(std::uint64_t bytes, std::uint64_t together) {
+  const std::lock_guard lock(mutex_);
+  return heap_->allocate(bytes, together);
+}
+
+void OpenDevice::release(std::uint8_t* memory) noexcept {
+  const std::lock_guard lock(mutex_);
+  (void)queue_->finish();  // what still reads it
+  heap_->release(memory);
+}
+
+Outcome OpenDevice::check_memory(const void* memory, std::string_view what) {
+  const std::lock_guard lock(mutex_);
+  if (heap_->find(memory).left != 0) return Done{};
+  return make_error(LW_ERROR_ARGUMENT, std::string(what) + " is no memory of " + info().id());
+}
+
+Outcome OpenDevice::wait(void* stream) {
+  const std::lock_guard lock(mutex_);
+  if (stream == nullptr) LW_TRY(queue_->finish());
+  if (std::string complaint = instance_->complaint(); !complaint.empty()) {
+    return make_error(LW_ERROR_INTERNAL, "Vulkan's validation layer says: " + std::move(complaint));
+  }
+  return Done{};
+}
+
+// A command buffer of somebody else's may be reset between calls: nothing is known of what stands in it.
+Result<std::uint64_t> OpenDevice::capture_of(void* stream) {
+  const std::lock_guard lock(mutex_);
+  return stream == nullptr ? 0 : ++foreign_calls_;
+}
+
+Outcome OpenDevice::record_copy(const Place& from, const Place& to, std::uint64_t bytes,
+                                std::span<const Access> accesses) {
+  LW_ASSIGN(commands, queue_->next(nullptr, accesses));
+  const VkBufferCopy region{from.offset, to.offset, bytes};
+  functions_.CmdCopyBuffer(commands, from.buffer, to.buffer, 1, &region);
+  return Done{};
+}
+
+Outcome OpenDevice::copy(void* to, const void* from, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  LW_TRY(copy_locked(to, from, bytes));
+  return queue_->finish();
+}
+
+Outcome OpenDevice::copy_locked(void* to, const void* from, std::uint64_t bytes) {
+  auto* out = static_cast<std::uint8_t*>(to);
+  const auto* in = static_cast<const std::uint8_t*>(from);
+  while (bytes != 0) {
+    const Place target = heap_->find(out);
+    const Place source = heap_->find(in);
+    const Place staging{staging_, 0, staging_bytes};
+    std::uint64_t part = bytes;
+    if (target.left != 0) part = std::min(part, target.left);
+    if (source.left != 0) part = std::min(part, source.left);
+    const Access reads{in, part, false};
+    const Access writes{out, part, true};
+    if (target.left != 0 && source.left != 0) {
+      LW_TRY(record_copy(source, target, part, std::array{reads, writes}));
+    } else if (target.left != 0) {
+      part = std::min(part, staging_bytes);
+      std::memcpy(staged_, in, part);
+      LW_TRY(record_copy(staging, target, part, std::array{writes}));
+      LW_TRY(queue_->finish());
+    } else if (source.left != 0) {
+      part = std::min(part, staging_bytes);
+      LW_TRY(record_copy(source, staging, part, std::array{reads}));
+      LW_TRY(queue_->finish());
+      std::memcpy(out, staged_, part);
+    } else {
+      std::memmove(out, in, part);
+    }
+    out += part;
+    in += part;
+    bytes -= part;
+  }
+  return Done{};
+}
+
+Outcome OpenDevice::fill(void* to, std::uint8_t byte, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  auto* out = static_cast<std::uint8_t*>(to);
+  while (bytes != 0) {
+    const Place target = heap_->find(out);
+    if (target.left == 0) return make_error(LW_ERROR_ARGUMENT, "what is to be filled is no memory of " + info().id());
+    std::uint64_t part = std::min(bytes, target.left);
+    if (target.offset % 4 == 0 && part >= 4) {
+      part -= part % 4;
+      LW_ASSIGN(commands, queue_->next(nullptr, std::array{Access{out, part, true}}));
+      functions_.CmdFillBuffer(commands, target.buffer, target.offset, part, byte * 0x01010101u);
+    } else {
+      // Words alone can be filled: what stands before the first and behind the last is copied.
+      part = std::min(part, 4 - target.offset % 4);
+      std::array<std::uint8_t, 4> few{};
+      few.fill(byte);
+      LW_TRY(copy_locked(out, few.data(), part));
+    }
+    out += part;
+    bytes -= part;
+  }
+  return queue_->finish();
+}
+
+Result<std::shared_ptr<gpu::Device>> open_device(std::uint32_t ordinal) { return open_device(ordinal, {}); }
+
+Result<std::shared_ptr<gpu::Device>> open_device(std::uint32_t ordinal, const Overrides& overrides) {
+  LW_ASSIGN(instance, Instance::shared());
+  std::vector<Physical> devices = describe_devices(*instance);
+  if (ordinal >= devices.size()) {
+    return make_error(LW_ERROR_NOT_FOUND, "no device 'vulkan:" + std::to_string(ordinal) + "': this machine has " +
+                                              std::to_string(devices.size()) + " Vulkan device" +
+                                              (devices.size() == 1 ? "" : "s"));
+  }
+  Physical& physical = devices[ordinal];
+  if (!physical.info.why_not.empty()) {
+    return make_error(LW_ERROR_UNSUPPORTED,
+                      physical.info.id() + " (" + physical.info.name + ") can't be used: " + physical.info.why_not);
+  }
+  if (overrides.most_at_once != 0) physical.most_at_once = overrides.most_at_once;
+  if (overrides.most_bound != 0) physical.most_bound = overrides.most_bound;
+  if (overrides.most_groups != 0) physical.most_groups[0] = overrides.most_groups;
+  auto device = std::make_shared<OpenDevice>(instance, std::move(physical));
+  LW_TRY(device->open());
+  return std::shared_ptr<gpu::Device>(std::move(device));
+}
+
+Result<std::vector<gpu::DeviceInfo>> list_devices() {
+  LW_ASSIGN(instance, Instance::shared());
+  std::vector<gpu::DeviceInfo> list;
+  for (const Physical& physical : describe_devices(*instance)) list.push_back(physical.info);
+  if (list.empty()) {
+    return make_error(LW_ERROR_NOT_FOUND, instance->devices().empty()
+                                              ? "the Vulkan loader finds no device on this machine"
+                                              : "LANEWISE_VULKAN_DEVICE names none of this machine's Vulkan devices");
+  }
+  return list;
+}
+
+}  // namespace lanewise::vulkan

@@ -1,0 +1,127 @@
+#include "backends/vulkan/pipelines.h"
+
+#include "backends/vulkan/shaders.h"
+#include "backends/vulkan/vulkan.h"
+
+namespace lanewise::vulkan {
+namespace {
+
+// Constants 0 to 4 of the shaders (shaders/machine.glsl); those that a shader lacks are nothing to it.
+struct Constants {
+  std::uint32_t group_size = 0;
+  std::uint32_t slots = 0;
+  std::uint32_t planes = 0;
+  std::uint32_t columns = 0;
+  std::uint32_t partials = 0;
+};
+
+std::string shader_name(const PipelineKey& key) {
+  switch (key.kind) {
+    case PipelineKey::product:
+      return gemv_shader(vulkan_kernels()[key.row], static_cast<Format>(key.format));
+    case PipelineKey::decode:
+      return "decode_" + std::string(format_info(static_cast<Format>(key.format)).name);
+    case PipelineKey::image:
+      return "image";
+    case PipelineKey::xq:
+      return "xq";
+    case PipelineKey::pack:
+      return "pack";
+    case PipelineKey::unpack:
+      return "unpack";
+    case PipelineKey::read:
+      return "read";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string to_string(const PipelineKey& key) {
+  return shader_name(key) + ":" + std::to_string(key.slots) + ":" + std::to_string(key.planes);
+}
+
+Pipelines::~Pipelines() {
+  for (const auto& [key, pipeline] : made_) functions_.DestroyPipeline(device_, pipeline, nullptr);
+  if (layout_ != VK_NULL_HANDLE) functions_.DestroyPipelineLayout(device_, layout_, nullptr);
+  if (set_ != VK_NULL_HANDLE) functions_.DestroyDescriptorSetLayout(device_, set_, nullptr);
+}
+
+Outcome Pipelines::open() {
+  std::array<VkDescriptorSetLayoutBinding, bindings> list{};
+  for (std::uint32_t i = 0; i < bindings; ++i) {
+    list[i].binding = i;
+    list[i].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    list[i].descriptorCount = 1;
+    list[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+  }
+  VkDescriptorSetLayoutCreateInfo set{};
+  set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
+  set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
+  set.bindingCount = bindings;
+  set.pBindings = list.data();
+  LW_TRY(check(functions_.CreateDescriptorSetLayout(device_, &set, nullptr, &set_), "making a Vulkan set layout"));
+  const VkPushConstantRange constants{VK_SHADER_STAGE_COMPUTE_BIT, 0, most_constants};
+  VkPipelineLayoutCreateInfo layout{};
+  layout.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
+  layout.setLayoutCount = 1;
+  layout.pSetLayouts = &set_;
+  layout.pushConstantRangeCount = 1;
+  layout.pPushConstantRanges = &constants;
+  return check(functions_.CreatePipelineLayout(device_, &layout, nullptr, &layout_), "making a Vulkan pipeline layout");
+}
+
+std::uint32_t Pipelines::group_size(const PipelineKey& key) const {
+  if (key.kind == PipelineKey::image || key.kind == PipelineKey::xq) return 64;
+  // Float weights: one invocation a chain, a row each.
+  if (key.kind == PipelineKey::product && vulkan_kernels()[key.row].formats == FormatClass::FLOATS) return 64;
+  return physical_.group_size;
+}
+
+Result<VkPipeline> Pipelines::get(const PipelineKey& key) {
+  if (const auto found = made_.find(key); found != made_.end()) return found->second;
+  LW_ASSIGN(pipeline, make(key));
+  made_.emplace(key, pipeline);
+  return pipeline;
+}
+
+Result<VkPipeline> Pipelines::make(const PipelineKey& key) const {
+  const std::string name = shader_name(key);
+  const std::span<const std::uint32_t> shader = find_shader(name);
+  if (shader.empty()) return make_error(LW_ERROR_UNSUPPORTED, "this build has no Vulkan shader '" + name + "'");
+  const std::string what = "making the Vulkan pipeline " + to_string(key);
+  const std::vector<std::uint32_t> words = with_float_controls(shader, physical_.controls);
+  VkShaderModuleCreateInfo module_info{};
+  module_info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+  module_info.codeSize = words.size() * sizeof(std::uint32_t);
+  module_info.pCode = words.data();
+  VkShaderModule module = VK_NULL_HANDLE;
+  LW_TRY(check(functions_.CreateShaderModule(device_, &module_info, nullptr, &module), what));
+
+  Constants constants;
+  constants.group_size = group_size(key);
+  constants.slots = key.slots;
+  constants.planes = key.planes;
+  constants.columns = std::uint32_t{key.slots} * key.planes;
+  constants.partials = constants.group_size * key.slots;
+  std::array<VkSpecializationMapEntry, 5> entries{};
+  for (std::uint32_t i = 0; i < entries.size(); ++i) entries[i] = {i, i * 4, 4};
+  const VkSpecializationInfo specialisation{static_cast<std::uint32_t>(entries.size()), entries.data(),
+                                            sizeof constants, &constants};
+  VkComputePipelineCreateInfo create{};
+  create.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
+  create.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+  create.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+  create.stage.module = module;
+  create.stage.pName = "main";
+  create.stage.pSpecializationInfo = &specialisation;
+  create.layout = layout_;
+  VkPipeline pipeline = VK_NULL_HANDLE;
+  Outcome made =
+      check(functions_.CreateComputePipelines(device_, VK_NULL_HANDLE, 1, &create, nullptr, &pipeline), what);
+  functions_.DestroyShaderModule(device_, module, nullptr);
+  if (!made) return std::move(made).error();
+  return pipeline;
+}
+
+}  // namespace lanewise::vulkan

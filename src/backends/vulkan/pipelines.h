@@ -1,0 +1,54 @@
+// The pipelines of a device, each made once, when it is first asked for.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "backends/vulkan/physical.h"
+
+namespace lanewise::vulkan {
+
+/// Which shader, and what it is specialised by.
+struct PipelineKey {
+  enum Kind : std::uint8_t { product, decode, image, xq, pack, unpack, read };
+  Kind kind = product;
+  std::uint8_t row = 0;    ///< of kernels.def
+  std::uint8_t slots = 0;  ///< of a product; of `read`, the loads in flight
+  std::uint8_t planes = 0;
+  std::uint32_t format = 0;  ///< a Format's number
+  auto operator<=>(const PipelineKey&) const = default;
+};
+std::string to_string(const PipelineKey& key);
+
+inline constexpr std::uint32_t bindings = 5;          ///< storage buffers of every shader's set
+inline constexpr std::uint32_t most_constants = 128;  ///< bytes of push constants, which every device has
+
+class Pipelines {
+ public:
+  Pipelines(const Functions& functions, VkDevice device, const Physical& physical)
+      : functions_(functions), device_(device), physical_(physical) {}
+  Pipelines(const Pipelines&) = delete;
+  Pipelines& operator=(const Pipelines&) = delete;
+  ~Pipelines();
+  Outcome open();
+
+  Result<VkPipeline> get(const PipelineKey& key);
+  [[nodiscard]] VkPipelineLayout layout() const { return layout_; }
+  /// Invocations of a workgroup.
+  [[nodiscard]] std::uint32_t group_size(const PipelineKey& key) const;
+
+ private:
+  Result<VkPipeline> make(const PipelineKey& key) const;
+
+  const Functions& functions_;
+  VkDevice device_;
+  const Physical& physical_;
+  VkDescriptorSetLayout set_ = VK_NULL_HANDLE;
+  VkPipelineLayout layout_ = VK_NULL_HANDLE;
+  std::map<PipelineKey, VkPipeline> made_;
+};
+
+}  // namespace lanewise::vulkan
