@@ -41,16 +41,17 @@ using CudaLaunch = cuda::Launcher (*)(Format format);
 /// can ask what another would run.
 enum Capability : std::uint32_t {
   CAP_NONE = 0,
-  CAP_AVX2 = 1,          ///< with FMA and F16C
-  CAP_AVXVNNI = 2,       ///< AVX-VNNI
-  CAP_AVX512 = 4,        ///< F, BW, DQ, VL, VNNI, VBMI, GFNI, BITALG, VPOPCNTDQ
-  CAP_NEON = 8,          ///< aarch64 with dotprod
-  CAP_I8MM = 16,         ///< with i8mm
-  CAP_SM75 = 32,         ///< a CUDA device of compute capability 7.5 or more
-  CAP_SM80 = 64,         ///< 8.0: matrix units take 16 x 8 x 32 bytes, asynchronous copies
-  CAP_SM90 = 128,        ///< 9.0: bulk copies, overlapped launches
-  CAP_VULKAN = 256,      ///< a Vulkan device
-  CAP_PACKED_DOT = 512,  ///< one that has dot products of packed bytes (VK_KHR_shader_integer_dot_product)
+  CAP_AVX2 = 1,           ///< with FMA and F16C
+  CAP_AVXVNNI = 2,        ///< AVX-VNNI
+  CAP_AVX512 = 4,         ///< F, BW, DQ, VL, VNNI, VBMI, GFNI, BITALG, VPOPCNTDQ
+  CAP_NEON = 8,           ///< aarch64 with dotprod
+  CAP_I8MM = 16,          ///< with i8mm
+  CAP_SM75 = 32,          ///< a CUDA device of compute capability 7.5 or more
+  CAP_SM80 = 64,          ///< 8.0: matrix units take 16 x 8 x 32 bytes, asynchronous copies
+  CAP_SM90 = 128,         ///< 9.0: bulk copies, overlapped launches
+  CAP_VULKAN = 256,       ///< a Vulkan device
+  CAP_PACKED_DOT = 512,   ///< one that has dot products of packed bytes (VK_KHR_shader_integer_dot_product)
+  CAP_VULKAN_GPU = 1024,  ///< one that has, and is no processor
 };
 
 struct KernelDesc {

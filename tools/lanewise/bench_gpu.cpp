@@ -131,11 +131,11 @@ class GpuMatrix {
       LW_ASSIGN(walked, gpu::Memory::allocate(device_, std::max(bench_.options_.walked, copies_ * stride_), stride_));
       bench_.walked_ = std::move(walked);
     }
-    LW_ASSIGN(there, gpu::Memory::allocate(device_, raw_.bytes(), raw_.row_bytes()));
+    LW_ASSIGN(there, gpu::Memory::allocate(device_, raw_.bytes(), device_->layout_unit(Layout::raw, raw_)));
     LW_TRY(device_->copy(there.data(), host_.get(), raw_.bytes()));
     gpu::Memory turned_copy;
     if (problem_.layout != Layout::raw) {
-      LW_ASSIGN(room, gpu::Memory::allocate(device_, raw_.bytes(), raw_.row_bytes()));
+      LW_ASSIGN(room, gpu::Memory::allocate(device_, raw_.bytes(), device_->layout_unit(Layout::raw, raw_)));
       turned_copy = std::move(room);
     }
     for (std::uint64_t copy = 0; copy < copies_ && !stop_asked; ++copy) {

@@ -24,7 +24,7 @@ Result<Memory> Memory::allocate(std::shared_ptr<Device> device, std::uint64_t by
 
 Result<Memory> load_matrix(const std::shared_ptr<Device>& device, const MatrixView& raw, Layout layout) {
   if (!device->has_layout(layout, raw.format)) return no_unit(*device, layout, raw.format);
-  LW_ASSIGN(copied, Memory::allocate(device, raw.bytes(), raw.row_bytes()));
+  LW_ASSIGN(copied, Memory::allocate(device, raw.bytes(), device->layout_unit(Layout::raw, raw)));
   if (raw.bytes() == 0) return std::move(copied);
   LW_TRY(device->copy(copied.data(), raw.data, raw.bytes()));
   if (layout == Layout::raw) return std::move(copied);
@@ -41,7 +41,7 @@ Outcome store_matrix(const std::shared_ptr<Device>& device, const MatrixView& pa
   if (!device->has_layout(layout, packed.format)) return no_unit(*device, layout, packed.format);
   if (packed.bytes() == 0) return Done{};
   if (layout == Layout::raw) return device->copy(host, packed.data, packed.bytes());
-  LW_ASSIGN(raw, Memory::allocate(device, packed.bytes(), packed.row_bytes()));
+  LW_ASSIGN(raw, Memory::allocate(device, packed.bytes(), device->layout_unit(Layout::raw, packed)));
   LW_TRY(device->unpack(layout, packed, raw.data(), nullptr));
   LW_TRY(device->wait(nullptr));
   return device->copy(host, raw.data(), packed.bytes());

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <mutex>
 
 namespace lanewise::vulkan {
 namespace {
@@ -197,7 +199,16 @@ Outcome OpenDevice::fill(void* to, std::uint8_t byte, std::uint64_t bytes) {
   return queue_->finish();
 }
 
-Result<std::shared_ptr<gpu::Device>> open_device(std::uint32_t ordinal) { return open_device(ordinal, {}); }
+// One for the process while anyone holds it, so that memory of one handle is memory of all.
+Result<std::shared_ptr<gpu::Device>> open_device(std::uint32_t ordinal) {
+  static std::mutex opening;
+  static std::map<std::uint32_t, std::weak_ptr<gpu::Device>> opened;
+  const std::lock_guard lock(opening);
+  if (auto found = opened[ordinal].lock()) return found;
+  LW_ASSIGN(device, open_device(ordinal, {}));
+  opened[ordinal] = device;
+  return device;
+}
 
 Result<std::shared_ptr<gpu::Device>> open_device(std::uint32_t ordinal, const Overrides& overrides) {
   LW_ASSIGN(instance, Instance::shared());
@@ -215,6 +226,7 @@ Result<std::shared_ptr<gpu::Device>> open_device(std::uint32_t ordinal, const Ov
   if (overrides.most_at_once != 0) physical.most_at_once = overrides.most_at_once;
   if (overrides.most_bound != 0) physical.most_bound = overrides.most_bound;
   if (overrides.most_groups != 0) physical.most_groups[0] = overrides.most_groups;
+  physical.info.capabilities |= overrides.capabilities;
   auto device = std::make_shared<OpenDevice>(instance, std::move(physical));
   LW_TRY(device->open());
   return std::shared_ptr<gpu::Device>(std::move(device));

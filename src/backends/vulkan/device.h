@@ -42,7 +42,8 @@ class OpenDevice final : public gpu::Device {
   Outcome unpack(Layout layout, const MatrixView& packed, std::uint8_t* out, void* stream) override;
   Outcome dequantize(Format format, const std::uint8_t* w, std::uint64_t elements, float* out, void* stream) override;
 
-  // For the timer.
+  // For the timer and tests.
+  [[nodiscard]] Instance& instance() { return *instance_; }
   [[nodiscard]] const Functions& functions() const { return functions_; }
   [[nodiscard]] const Physical& physical() const { return physical_; }
   [[nodiscard]] VkDevice handle() const { return device_; }

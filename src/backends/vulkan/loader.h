@@ -50,6 +50,7 @@ class Instance {
   /// What the validation layer has said first, empty: nothing. It is our fault.
   [[nodiscard]] std::string complaint() const;
   void note(const char* message);
+  void forget_complaints() { complaints_.store(0, std::memory_order_release); }
 
  private:
   Outcome open();

@@ -28,10 +28,12 @@ struct Overrides {
   std::uint64_t most_at_once = 0;  ///< bytes of one allocation
   std::uint64_t most_bound = 0;    ///< bytes of one binding
   std::uint32_t most_groups = 0;   ///< x of a dispatch
+  std::uint32_t capabilities = 0;  ///< added to the device's own
 };
 
 /// Errors: LW_ERROR_NOT_FOUND where there is no such device, with the reason of list_devices(); LW_ERROR_UNSUPPORTED
-/// where it lacks what the backend needs.
+/// where it lacks what the backend needs. A device is opened once, however often it is asked for, unless with
+/// overrides.
 Result<std::shared_ptr<gpu::Device>> open_device(std::uint32_t ordinal);
 Result<std::shared_ptr<gpu::Device>> open_device(std::uint32_t ordinal, const Overrides& overrides);
 /// Of a device that open_device() gave.

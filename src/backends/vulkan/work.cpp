@@ -266,7 +266,8 @@ std::uint64_t OpenDevice::layout_bytes(Layout layout, const MatrixView& shape) c
   return is_packed_by_host(layout) ? packed_bytes(layout, shape) : 0;
 }
 std::uint64_t OpenDevice::layout_unit(Layout layout, const MatrixView& shape) const {
-  return layout == Layout::rows16 ? rows16_tile_bytes(shape.info(), shape.cols) : shape.row_bytes();
+  // Of raw ones too: sixteen rows are packed together.
+  return layout == Layout::raw || layout == Layout::rows16 ? rows16_tile_bytes(shape.info(), shape.cols) : 0;
 }
 
 // Rows of a matrix from one layout to the other, as many at once as both sides hold together.

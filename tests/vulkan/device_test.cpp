@@ -1,0 +1,229 @@
+// A Vulkan device but for its formats: memory in pieces, bindings and grids that are cut, batches, decoding of all
+// halves.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "arithmetic/scalar.h"
+#include "backends/vulkan/device.h"
+#include "harness/fill.h"
+#include "kernels/devices.h"
+#include "vulkan/device.h"
+
+namespace lanewise::test {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+Bytes weights(const MatrixView& shape, std::uint64_t seed) {
+  Bytes bytes(shape.bytes());
+  fill_weights(shape.format, shape.cols, Fill::gauss, seed, 0, shape.rows, bytes.data());
+  return bytes;
+}
+
+std::vector<float> inputs(std::uint64_t tokens, std::uint64_t cols) {
+  std::vector<float> x(tokens * cols);
+  fill_x(Format::Q4_K, tokens, cols, Fill::gauss, 5, Dtype::f32, x.data());
+  return x;
+}
+
+std::vector<float> by_scalar(const MatrixView& w, const std::vector<float>& x, std::uint64_t tokens) {
+  const auto activation = *Activation::create(Planes::x16, tokens, w.cols);
+  EXPECT_TRUE(activation->set({x.data(), Dtype::f32, tokens, w.cols, w.cols}));
+  std::vector<float> y(tokens * w.rows);
+  gemv_scalar(w, *activation, {y.data(), Dtype::f32, w.rows}, 0, w.rows);
+  return y;
+}
+
+// W * x on the device, all memory of it made as the library makes it.
+std::vector<float> by_device(const std::shared_ptr<gpu::Device>& device, const MatrixView& w, Layout layout,
+                             const std::vector<float>& x, std::uint64_t tokens) {
+  const auto loaded = gpu::load_matrix(device, w, layout);
+  EXPECT_TRUE(loaded) << loaded.error().message;
+  if (!loaded) return {};
+  const auto there = *gpu::Memory::allocate(device, x.size() * sizeof(float));
+  EXPECT_TRUE(device->copy(there.data(), x.data(), x.size() * sizeof(float)));
+  const auto image = *gpu::Image::create(device, Planes::x16, tokens, w.cols);
+  EXPECT_TRUE(image->set({there.data(), Dtype::f32, tokens, w.cols, w.cols}, false, nullptr));
+  std::vector<float> y(tokens * w.rows);
+  const auto out = *gpu::Memory::allocate(device, y.size() * sizeof(float));
+  gpu::Operand operand{w, {out.data(), Dtype::f32, w.rows}};
+  operand.w.data = loaded->data();
+  const KernelDesc* const kernel =
+      find_kernel({w.format, w.rows, w.cols, tokens, Planes::x16, layout}, "vulkan", device->capabilities());
+  const Outcome multiplied = gpu::multiply(*device, *kernel, {&operand, 1}, *image, false, nullptr);
+  EXPECT_TRUE(multiplied) << multiplied.error().message;
+  EXPECT_TRUE(device->wait(nullptr));
+  EXPECT_TRUE(device->copy(y.data(), out.data(), y.size() * sizeof(float)));
+  // And back to GGUF's bytes.
+  MatrixView packed = w;
+  packed.data = loaded->data();
+  Bytes back(w.bytes());
+  EXPECT_TRUE(gpu::store_matrix(device, packed, layout, back.data()));
+  EXPECT_EQ(std::memcmp(back.data(), w.data, back.size()), 0);
+  return y;
+}
+
+bool same(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+// Memory of more than one allocation, more rows than a binding holds, more workgroups than a row of a grid has.
+TEST(VulkanLimits, LargeMatricesAreCut) {
+  vulkan::Overrides small;
+  small.most_at_once = 100'000;
+  small.most_bound = 60'000;
+  small.most_groups = 3;
+  LW_VULKAN_OR_RETURN(device, small);
+  for (const Format format : {Format::Q4_K, Format::Q6_K, Format::Q8_0, Format::F16}) {
+    MatrixView w{format, 333, 768, nullptr};
+    const Bytes bytes = weights(w, 3);
+    ASSERT_GT(bytes.size(), 100'000U);
+    w.data = bytes.data();
+    const std::vector<float> x = inputs(1, w.cols);
+    const std::vector<float> wanted = by_scalar(w, x, 1);
+    for (const Layout layout : {Layout::raw, Layout::rows16}) {
+      if (!has_layout(layout, w.info())) continue;
+      EXPECT_TRUE(same(by_device(device, w, layout, x, 1), wanted)) << w.info().name << " " << layout_name(layout);
+    }
+  }
+  // What can't be cut is an error.
+  const auto refused = device->allocate(200'000, 0);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, LW_ERROR_MEMORY);
+  expect_no_complaint(*device);
+}
+
+TEST(VulkanMemory, IsGivenBackAndKeptApart) {
+  LW_VULKAN_OR_RETURN(device);
+  std::vector<gpu::Memory> held;
+  for (std::uint32_t i = 1; i < 200; ++i) {
+    held.push_back(*gpu::Memory::allocate(device, i * 37));
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(held.back().data()) % 256, 0U);
+    EXPECT_TRUE(device->fill(held.back().data(), static_cast<std::uint8_t>(i), i * 37));
+    if (i % 3 == 0) held.erase(held.begin());
+  }
+  for (const gpu::Memory& each : held) {
+    Bytes back(each.bytes());
+    EXPECT_TRUE(device->copy(back.data(), each.data(), back.size()));
+    EXPECT_EQ(std::count(back.begin(), back.end(), static_cast<std::uint8_t>(each.bytes() / 37)),
+              static_cast<std::ptrdiff_t>(back.size()));
+  }
+  EXPECT_TRUE(device->check_memory(held.front().data(), "it"));
+  int here = 0;
+  EXPECT_EQ(device->check_memory(&here, "it").error().code, LW_ERROR_ARGUMENT);
+  expect_no_complaint(*device);
+}
+
+// A copy of any bytes to any place: those around it stay.
+TEST(VulkanMemory, CopiesAndFillsAreExact) {
+  LW_VULKAN_OR_RETURN(device);
+  const auto memory = *gpu::Memory::allocate(device, 64);
+  for (std::uint64_t at = 0; at < 6; ++at) {
+    for (std::uint64_t bytes = 0; bytes < 11; ++bytes) {
+      Bytes expected(64, 0x11);
+      EXPECT_TRUE(device->fill(memory.data(), 0x11, 64));
+      EXPECT_TRUE(device->fill(memory.data() + at, 0x22, bytes));
+      EXPECT_TRUE(device->copy(memory.data() + 32 + at, expected.data(), 0));
+      std::fill_n(expected.begin() + static_cast<std::ptrdiff_t>(at), bytes, 0x22);
+      const Bytes some{1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+      EXPECT_TRUE(device->copy(memory.data() + 32 + at, some.data(), std::min<std::uint64_t>(bytes, 10)));
+      std::copy_n(some.begin(), std::min<std::uint64_t>(bytes, 10),
+                  expected.begin() + 32 + static_cast<std::ptrdiff_t>(at));
+      Bytes back(64);
+      EXPECT_TRUE(device->copy(back.data(), memory.data(), 64));
+      EXPECT_EQ(back, expected) << at << " " << bytes;
+    }
+  }
+  expect_no_complaint(*device);
+}
+
+// Products whose x is the y of the one before, many in a batch: each must wait for the last.
+TEST(VulkanBatches, OrderWhatDepends) {
+  LW_VULKAN_OR_RETURN(device);
+  MatrixView w{Format::Q8_0, 256, 256, nullptr};
+  const Bytes bytes = weights(w, 9);
+  w.data = bytes.data();
+  constexpr int steps = 300;  // more than a batch holds
+  std::vector<float> wanted = inputs(1, w.cols);
+  const auto loaded = *gpu::load_matrix(device, w, Layout::rows16);
+  const auto first = *gpu::Memory::allocate(device, 1024);
+  const auto second = *gpu::Memory::allocate(device, 1024);
+  const auto image = *gpu::Image::create(device, Planes::x16, 1, 256);
+  const KernelDesc* const kernel =
+      find_kernel({w.format, 256, 256, 1, Planes::x16, Layout::rows16}, "vulkan", device->capabilities());
+  EXPECT_TRUE(device->copy(first.data(), wanted.data(), 1024));
+  for (int i = 0; i < steps; ++i) {
+    std::uint8_t* const from = (i % 2 == 0 ? first : second).data();
+    std::uint8_t* const to = (i % 2 == 0 ? second : first).data();
+    ASSERT_TRUE(image->set({from, Dtype::f32, 1, 256, 256}, false, nullptr));
+    gpu::Operand operand{w, {to, Dtype::f32, 256}};
+    operand.w.data = loaded.data();
+    ASSERT_TRUE(gpu::multiply(*device, *kernel, {&operand, 1}, *image, false, nullptr));
+    wanted = by_scalar(w, wanted, 1);
+  }
+  std::vector<float> got(256);
+  EXPECT_TRUE(device->wait(nullptr));
+  EXPECT_TRUE(device->copy(got.data(), (steps % 2 == 0 ? first : second).data(), 1024));
+  EXPECT_TRUE(same(got, wanted));
+  expect_no_complaint(*device);
+}
+
+TEST(VulkanDecode, AllHalves) {
+  LW_VULKAN_OR_RETURN(device);
+  for (const Format format : {Format::F16, Format::BF16}) {
+    std::vector<std::uint16_t> all(65536);
+    std::iota(all.begin(), all.end(), std::uint16_t{0});
+    const auto there = *gpu::Memory::allocate(device, all.size() * 2);
+    EXPECT_TRUE(device->copy(there.data(), all.data(), all.size() * 2));
+    const auto out = *gpu::Memory::allocate(device, all.size() * 4);
+    EXPECT_TRUE(device->dequantize(format, there.data(), all.size(), reinterpret_cast<float*>(out.data()), nullptr));
+    EXPECT_TRUE(device->wait(nullptr));
+    std::vector<float> got(all.size());
+    EXPECT_TRUE(device->copy(got.data(), out.data(), all.size() * 4));
+    std::vector<float> wanted(all.size());
+    dequantize_row(format, reinterpret_cast<const std::uint8_t*>(all.data()), all.size(), wanted.data());
+    EXPECT_TRUE(same(got, wanted)) << format_info(format).name;
+  }
+  expect_no_complaint(*device);
+}
+
+TEST(VulkanOpen, SaysWhatIsMissing) {
+  LW_VULKAN_OR_RETURN(device);
+  const auto refused = open_gpu("vulkan:1000");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, LW_ERROR_NOT_FOUND);
+  EXPECT_NE(refused.error().message.find("no device 'vulkan:1000'"), std::string::npos) << refused.error().message;
+  setenv("LANEWISE_VULKAN_DEVICE", "no such device", 1);
+  const auto none = vulkan::list_devices();
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.error().message.find("LANEWISE_VULKAN_DEVICE"), std::string::npos);
+  setenv("LANEWISE_VULKAN_DEVICE", device->info().name.substr(1, 4).c_str(), 1);
+  EXPECT_TRUE(vulkan::list_devices());
+  unsetenv("LANEWISE_VULKAN_DEVICE");
+}
+
+// The layer that the tests above rely on does complain, and a complaint is an error.
+TEST(VulkanValidation, IsHeard) {
+  LW_VULKAN_OR_RETURN(device);
+  const char* const on = std::getenv("LANEWISE_VULKAN_VALIDATE");
+  if (on == nullptr || *on != '1') GTEST_SKIP() << "skipped: the validation layer isn't installed";
+  auto& opened = static_cast<vulkan::OpenDevice&>(*device);
+  VkBufferCreateInfo without_usage{};
+  without_usage.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+  without_usage.size = 256;
+  VkBuffer buffer = VK_NULL_HANDLE;
+  (void)opened.functions().CreateBuffer(opened.handle(), &without_usage, nullptr, &buffer);
+  if (buffer != VK_NULL_HANDLE) opened.functions().DestroyBuffer(opened.handle(), buffer, nullptr);
+  const Outcome waited = device->wait(nullptr);
+  ASSERT_FALSE(waited);
+  EXPECT_EQ(waited.error().code, LW_ERROR_INTERNAL);
+  EXPECT_NE(waited.error().message.find("validation layer"), std::string::npos) << waited.error().message;
+  opened.instance().forget_complaints();
+  EXPECT_TRUE(device->wait(nullptr));
+}
+
+}  // namespace
+}  // namespace lanewise::test

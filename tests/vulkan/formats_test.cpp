@@ -1,0 +1,88 @@
+// Every format on a Vulkan device: decoding, the image of x, and products by each kernel and layout, for windows of one
+// to nine tokens and any planes, against the oracle and the scalar kernel by memcmp.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "harness/fill.h"
+#include "harness/verify.h"
+#include "vulkan/device.h"
+
+namespace lanewise::test {
+namespace {
+
+class VulkanFormats : public testing::TestWithParam<FormatInfo> {
+ protected:
+  // Matrices whose last tile and last super-block are short where the format allows it.
+  struct Matrix {
+    std::vector<std::uint8_t> bytes;
+    MatrixView view;
+  };
+  static Matrix make(std::uint64_t rows, std::uint64_t cols, Fill fill) {
+    const FormatInfo& info = GetParam();
+    Matrix made;
+    made.view = {info.format, rows, cols / info.block_elements * info.block_elements, nullptr};
+    made.bytes.resize(made.view.bytes());
+    fill_weights(info.format, made.view.cols, fill, 7, 0, rows, made.bytes.data());
+    made.view.data = made.bytes.data();
+    return made;
+  }
+  static void expect_right(const Matrix& matrix, const std::shared_ptr<gpu::Device>& device, Planes planes,
+                           Layout layout, const char* kernel, std::vector<std::uint64_t> tokens, bool decode,
+                           Dtype output = Dtype::f32) {
+    Case problem;
+    problem.planes = planes;
+    problem.layout = layout;
+    problem.kernel = kernel;
+    problem.fill = Fill::gauss;
+    problem.seed = 3;
+    problem.output = output;
+    VerifyOptions options;
+    options.threads = 1;
+    options.gpu = device;
+    options.check_weights = decode;
+    for (const Verdict& verdict : verify_windows(matrix.view, problem, tokens, options)) {
+      EXPECT_TRUE(verdict.passed()) << to_string(verdict);
+      EXPECT_TRUE(verdict.kernel.starts_with("vulkan.gemv.")) << verdict.kernel;
+      EXPECT_TRUE(*kernel == '\0' || verdict.kernel.ends_with(std::string(".") + kernel)) << verdict.kernel;
+    }
+  }
+  static std::vector<Layout> layouts() {
+    if (GetParam().is_float()) return {Layout::raw};
+    return {Layout::rows16, Layout::raw};
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Formats, VulkanFormats, testing::ValuesIn(formats().begin(), formats().end()),
+                         [](const auto& each) { return std::string(each.param.name); });
+
+TEST_P(VulkanFormats, EveryWindowPlaneCountAndLayout) {
+  LW_VULKAN_OR_RETURN(device);
+  const Matrix matrix = make(37, 11 * 256 - 64, Fill::random);
+  bool decode = true;
+  for (const Layout layout : layouts()) {
+    expect_right(matrix, device, Planes::x16, layout, "", {1, 2, 3, 4, 5, 6, 7, 8, 9}, decode);
+    decode = false;
+    if (GetParam().is_float()) continue;  // whose x the planes don't touch
+    for (const Planes planes : {Planes::x8, Planes::x24})
+      expect_right(matrix, device, planes, layout, "", {1, 4, 9}, decode);
+  }
+  expect_no_complaint(*device);
+}
+
+TEST_P(VulkanFormats, EveryKernelAndOutput) {
+  vulkan::Overrides all;
+  all.capabilities = CAP_VULKAN_GPU;
+  LW_VULKAN_OR_RETURN(device, all);
+  const Matrix matrix = make(21, 3 * 256, Fill::gauss);
+  for (const KernelDesc& kernel : vulkan_kernels()) {
+    if (!accepts(kernel.formats, GetParam()) || (kernel.needs & ~device->capabilities()) != 0) continue;
+    for (const Dtype output : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
+      expect_right(matrix, device, Planes::x16, kernel.layout, std::string(kernel.name).c_str(), {1, 3}, false, output);
+    }
+  }
+  expect_no_complaint(*device);
+}
+
+}  // namespace
+}  // namespace lanewise::test
