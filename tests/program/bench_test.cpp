@@ -187,7 +187,7 @@ TEST(Bench, Errors) {
   expect_failure({"bench", "--tokens", "0"}, usage, "from 1 to");
   expect_failure({"bench", "--rounds", "0"}, usage, "--rounds");
   expect_failure({"bench", "--activation", "x9"}, usage, "x8,x16,x24");
-  expect_failure({"bench", "--device", "vulkan"}, unsupported, "not in this build");
+  expect_failure({"bench", "--device", "metal"}, unsupported, "not in this build");
   for (const char* option : {"--hot", "--sleep"}) {
     expect_failure({"bench", "--device", "cuda:0", option}, usage, std::string(option) + " is of the CPU");
   }

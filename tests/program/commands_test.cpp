@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "arithmetic/activation.h"
-#include "backends/cuda/cuda.h"
 #include "formats/formats.h"
 #include "gguf/reader.h"
+#include "kernels/devices.h"
 #include "npy.h"
 #include "oracle/oracle.h"
 #include "program/process.h"
@@ -343,15 +343,19 @@ TEST_F(Commands, DevicesVersionHelpCompletions) {
   EXPECT_GE(devices["devices"][0]["kernels"].size(), formats().size());
   EXPECT_EQ(devices["devices"][0]["isa"][0], "scalar");
   const Finished text = run({"devices"});
-  for (const char* name : {"vulkan", "metal"}) {
-    EXPECT_NE(text.out.find(std::string(name) + std::string(8 - std::strlen(name), ' ') + "not in this build"),
-              std::string::npos);
-  }
-  if (const auto found = cuda::list_devices(); !found) {
-    EXPECT_NE(text.out.find("cuda    " + found.error().message), std::string::npos) << text.out;
-    EXPECT_EQ(devices["devices"][1], (Json{{"name", "cuda"}, {"available", false}, {"reason", found.error().message}}));
-  } else {
-    EXPECT_EQ(devices["devices"][1]["name"], "cuda:0");
+  EXPECT_NE(text.out.find("metal   not in this build"), std::string::npos) << text.out;
+  std::size_t at = 1;
+  for (const GpuBackend& backend : gpu_backends()) {
+    const std::string name(backend.name);
+    const auto found = backend.list();
+    if (!found) {
+      const std::string& why = found.error().message;
+      EXPECT_NE(text.out.find(name + std::string(8 - name.size(), ' ') + why), std::string::npos) << text.out;
+      EXPECT_EQ(devices["devices"][at++], (Json{{"name", name}, {"available", false}, {"reason", why}}));
+      continue;
+    }
+    EXPECT_EQ(devices["devices"][at]["name"], name + ":0");
+    at += found->size();
   }
   // Held to the scalar kernels there is one for each format, and nothing else.
   const Start scalar{{{"LANEWISE_ISA", "scalar"}}, "", false};

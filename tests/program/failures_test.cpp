@@ -13,8 +13,8 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/cuda/cuda.h"
 #include "gguf/writer.h"
+#include "kernels/devices.h"
 #include "npy.h"
 #include "program/process.h"
 
@@ -192,14 +192,15 @@ TEST_F(Failures, Inputs) {
 
 TEST_F(Failures, DevicesKernelsAndInstructionSets) {
   expect(gemv(x_, {"--device", "abacus"}), unsupported, "this machine and build have: cpu");
-  for (const char* name : {"vulkan", "metal"}) {
-    expect(gemv(x_, {"--device", name}), unsupported, "not in this build");
-    expect({"verify", "--device", name}, unsupported, "not in this build");
-    expect({"digest", model_, "--device", name}, unsupported, "not in this build");
-  }
-  // Where there is no CUDA device, whatever computes says so, and why.
-  if (const auto found = cuda::list_devices(); !found) {
-    for (const char* name : {"cuda", "cuda:0", "cuda:7"}) {
+  expect(gemv(x_, {"--device", "metal"}), unsupported, "not in this build");
+  expect({"verify", "--device", "metal"}, unsupported, "not in this build");
+  expect({"digest", model_, "--device", "metal"}, unsupported, "not in this build");
+  // Where a backend has no device, whatever computes says so, and why.
+  for (const GpuBackend& backend : gpu_backends()) {
+    const auto found = backend.list();
+    if (found) continue;
+    for (const std::string& each : {std::string(backend.name), std::string(backend.name) + ":7"}) {
+      const char* const name = each.c_str();
       const std::string& why = found.error().message;
       expect(gemv(x_, {"--device", name}), unsupported, why.c_str());
       expect({"verify", "--device", name}, unsupported, why.c_str());

@@ -70,16 +70,24 @@ TEST_P(VulkanFormats, EveryWindowPlaneCountAndLayout) {
   expect_no_complaint(*device);
 }
 
-TEST_P(VulkanFormats, EveryKernelAndOutput) {
+// One token: what a kernel is compiled for at more takes a software device many seconds.
+TEST_P(VulkanFormats, EveryKernel) {
   vulkan::Overrides all;
   all.capabilities = CAP_VULKAN_GPU;
   LW_VULKAN_OR_RETURN(device, all);
   const Matrix matrix = make(21, 3 * 256, Fill::gauss);
   for (const KernelDesc& kernel : vulkan_kernels()) {
     if (!accepts(kernel.formats, GetParam()) || (kernel.needs & ~device->capabilities()) != 0) continue;
-    for (const Dtype output : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
-      expect_right(matrix, device, Planes::x16, kernel.layout, std::string(kernel.name).c_str(), {1, 3}, false, output);
-    }
+    expect_right(matrix, device, Planes::x16, kernel.layout, std::string(kernel.name).c_str(), {1}, false);
+  }
+  expect_no_complaint(*device);
+}
+
+TEST_P(VulkanFormats, EveryTypeOfY) {
+  LW_VULKAN_OR_RETURN(device);
+  const Matrix matrix = make(21, 3 * 256, Fill::gauss);
+  for (const Dtype output : {Dtype::f16, Dtype::bf16}) {
+    expect_right(matrix, device, Planes::x16, layouts().front(), "", {3}, false, output);
   }
   expect_no_complaint(*device);
 }
