@@ -185,7 +185,7 @@ typedef void (*lw_parallel_for)(void* user, uint32_t count, void (*task)(void* c
 typedef struct lw_device_options {
   uint32_t struct_size;
   uint32_t threads;   /* of the CPU: at most so many work on a call, the calling one included; 0: one a core */
-  const char* name;   /* "cpu", "cuda:0", "cuda:1" ... ("cuda" is "cuda:0"); NULL: "cpu" */
+  const char* name;   /* "cpu", "cuda:0", "vulkan:1" ... ("cuda" is "cuda:0"); NULL: "cpu" */
   const char* kernel; /* NULL: the library chooses; otherwise that kernel or an error */
   lw_parallel_for parallel_for; /* not NULL: in place of the library's own threads; at most `threads` tasks a call */
   void* parallel_user;
@@ -228,6 +228,46 @@ typedef struct lw_device_info {
 #define LW_DEVICE_INFO_INIT \
   { sizeof(lw_device_info), 0, NULL, NULL }
 LW_API lw_status lw_device_query(const lw_device* device, lw_device_info* out);
+
+/* Memory that the device's kernels reach, for x, y and workspaces, aligned to 256 bytes. On a CPU it is ordinary memory,
+ * on a CUDA device the runtime's. On a Vulkan device addresses are the library's own: they count bytes as pointers do,
+ * and the host can't read or write through them. */
+LW_API lw_status lw_memory_allocate(lw_device* device, uint64_t bytes, void** out, lw_error* error);
+/* Once nothing that was enqueued uses it any more. Freeing NULL does nothing. */
+LW_API void lw_memory_free(lw_device* device, void* memory);
+/* Waits for everything on the device's stream, then copies from host or device memory to host or device memory, and
+ * returns when that is done. */
+LW_API lw_status lw_memory_copy(lw_device* device, void* to, const void* from, uint64_t bytes, lw_error* error);
+
+/* ---- Vulkan ----
+ *
+ * "vulkan:N" opens a device of the library's own. Calls go to its one queue, in batches: lw_device_wait and
+ * lw_memory_copy submit what is left and wait. An engine with a VkDevice of its own gives that instead, and its buffers:
+ * products may then be recorded into its command buffers (lw_device_on_stream with a VkCommandBuffer that is being
+ * recorded, outside of a render pass). Each command of the library's is preceded there by a barrier that waits for all
+ * kernels and copies before it; what follows needs one of the engine's. Matrices, activations, copies, calls without a
+ * command buffer and the first product of each kind use the queue: not while the engine does. */
+
+typedef struct lw_vulkan {
+  uint32_t struct_size;
+  uint32_t queue_family; /* of `queue`: one that computes */
+  void* instance;        /* VkInstance, of version 1.1 or later */
+  void* physical_device; /* VkPhysicalDevice */
+  void* device;          /* VkDevice, made with VK_KHR_push_descriptor */
+  void* queue;           /* VkQueue */
+  void* get_instance_proc_addr; /* PFN_vkGetInstanceProcAddr */
+  int32_t has_dot_product; /* 1: the device was made with the feature shaderIntegerDotProduct */
+} lw_vulkan;
+#define LW_VULKAN_INIT \
+  { sizeof(lw_vulkan), 0, NULL, NULL, NULL, NULL, NULL, 0 }
+
+/* `options` as in lw_device_open; its name is not read. The engine's handles stay the engine's and live longer. */
+LW_API lw_status lw_device_open_vulkan(const lw_device_options* options, const lw_vulkan* vulkan, lw_device** out,
+                                       lw_error* error);
+/* An address for `bytes` bytes from `offset` on of a VkBuffer (its 64 bits) that may be a storage buffer and be copied
+ * from and to, bound to memory; `offset` a multiple of 256. lw_memory_free ends the address, not the buffer. */
+LW_API lw_status lw_vulkan_address(lw_device* device, uint64_t buffer, uint64_t offset, uint64_t bytes, void** out,
+                                   lw_error* error);
 
 /* ---- Matrices ---- */
 

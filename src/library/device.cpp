@@ -3,6 +3,7 @@
 #include <string>
 
 #include "backends/cpu/cpu.h"
+#include "backends/vulkan/vulkan.h"
 #include "kernels/devices.h"
 #include "kernels/kernel.h"
 #include "library/edge.h"
@@ -105,12 +106,16 @@ Outcome settle_on_gpu(const lw_device_options& options, lw_device& device) {
   return Done{};
 }
 
-Outcome open(const lw_device_options& options, lw_device** out) {
+// `gpu`: one that is open already; null: the one that the options name.
+Outcome open(const lw_device_options& options, std::shared_ptr<gpu::Device> gpu, lw_device** out) {
   auto device = std::make_unique<lw_device>();
   device->id = new_id();
   device->name = options.name == nullptr ? "cpu" : options.name;
-  LW_ASSIGN(opened, open_gpu(device->name));
-  device->gpu = std::move(opened);
+  if (gpu == nullptr) {
+    LW_ASSIGN(opened, open_gpu(device->name));
+    gpu = std::move(opened);
+  }
+  device->gpu = std::move(gpu);
   if (device->gpu != nullptr) {
     LW_TRY(settle_on_gpu(options, *device));
   } else {
@@ -186,7 +191,31 @@ lw_status lw_device_open(const lw_device_options* options, lw_device** out, lw_e
       if (!edge::has_known_size(options)) return edge::argument_error("the options have an unknown struct_size");
       read = edge::read(*options, read);
     }
-    return open(read, out);
+    return open(read, nullptr, out);
+  });
+}
+
+lw_status lw_device_open_vulkan(const lw_device_options* options, const lw_vulkan* vulkan, lw_device** out,
+                                lw_error* error) {
+  if (out != nullptr) *out = nullptr;
+  return edge::guarded(error, [&]() -> Outcome {
+    if (out == nullptr) return edge::argument_error("out is a null pointer");
+    if (!edge::has_known_size(vulkan))
+      return edge::argument_error("vulkan is a null pointer or of an unknown struct_size");
+    lw_device_options read = LW_DEVICE_OPTIONS_INIT;
+    if (options != nullptr) {
+      if (!edge::has_known_size(options)) return edge::argument_error("the options have an unknown struct_size");
+      read = edge::read(*options, read);
+    }
+    const lw_vulkan given = edge::read(*vulkan, lw_vulkan LW_VULKAN_INIT);
+    if (given.instance == nullptr || given.physical_device == nullptr || given.device == nullptr ||
+        given.queue == nullptr || given.get_instance_proc_addr == nullptr) {
+      return edge::argument_error("a handle of the engine's Vulkan device is a null pointer");
+    }
+    LW_ASSIGN(device, vulkan::open_device(vulkan::Foreign{given.instance, given.physical_device, given.device,
+                                                          given.queue, given.get_instance_proc_addr, given.queue_family,
+                                                          given.has_dot_product != 0}));
+    return open(read, std::move(device), out);
   });
 }
 

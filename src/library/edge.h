@@ -27,6 +27,8 @@ template <>
 inline constexpr std::array published_sizes<lw_device_options> = {std::uint32_t{40}, std::uint32_t{48},
                                                                   std::uint32_t{64}};
 template <>
+inline constexpr std::array published_sizes<lw_vulkan> = {std::uint32_t{56}};
+template <>
 inline constexpr std::array published_sizes<lw_device_info> = {std::uint32_t{24}};
 template <>
 inline constexpr std::array published_sizes<lw_matrix_info> = {std::uint32_t{32}};

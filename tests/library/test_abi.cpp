@@ -32,6 +32,8 @@ static_assert(sizeof(lw_device_options) == 64 && offsetof(lw_device_options, par
 static_assert(sizeof(lw_device_info) == 24 && offsetof(lw_device_info, description) == 16);
 static_assert(sizeof(lw_matrix_info) == 32 && offsetof(lw_matrix_info, bytes) == 24);
 static_assert(sizeof(lw_activation_info) == 40 && offsetof(lw_activation_info, is_set) == 32);
+static_assert(sizeof(lw_vulkan) == 56 && offsetof(lw_vulkan, instance) == 8 &&
+              offsetof(lw_vulkan, has_dot_product) == 48);
 static_assert(sizeof(lw_output) == 24 && offsetof(lw_output, stride) == 16);
 
 TEST(Abi, VersionsCanBeAsked) {

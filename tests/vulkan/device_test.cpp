@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <vector>
 
@@ -203,6 +205,90 @@ TEST(VulkanOpen, SaysWhatIsMissing) {
   setenv("LANEWISE_VULKAN_DEVICE", device->info().name.substr(1, 4).c_str(), 1);
   EXPECT_TRUE(vulkan::list_devices());
   unsetenv("LANEWISE_VULKAN_DEVICE");
+}
+
+// Kernels that a driver would run wrong: one that writes nothing, one that gives other bits. Both are struck out, said,
+// and replaced by the next.
+TEST(VulkanSelfTest, StrikesOutWhatIsWrong) {
+  MatrixView w{Format::Q4_K, 40, 512, nullptr};
+  const Bytes bytes = weights(w, 4);
+  w.data = bytes.data();
+  const std::vector<float> x = inputs(3, w.cols);
+  for (const char* by : {"read", "gemv_q4_K_raw_dot", "gemv_q5_K_rows16_dot"}) {
+    vulkan::Overrides planted;
+    planted.spoiled = "dot";
+    planted.spoiled_by = by;
+    planted.forgetful = true;
+    LW_VULKAN_OR_RETURN(device, planted);
+    if ((device->capabilities() & CAP_PACKED_DOT) == 0) GTEST_SKIP() << "skipped: no device with a kernel to spoil";
+    EXPECT_TRUE(device->warnings().empty());
+    EXPECT_TRUE(same(by_device(device, w, Layout::rows16, x, 3), by_scalar(w, x, 3))) << by;
+    ASSERT_EQ(device->warnings().size(), 1U) << by;
+    EXPECT_NE(device->warnings()[0].find("kernel 'dot' for q4_K gives wrong bits"), std::string::npos);
+    expect_no_complaint(*device);
+  }
+}
+
+TEST(VulkanSelfTest, IsAnErrorWhereNothingIsRight) {
+  vulkan::Overrides planted;
+  planted.spoiled = "floats";
+  planted.spoiled_by = "gemv_bf16_raw_floats";
+  planted.forgetful = true;
+  LW_VULKAN_OR_RETURN(device, planted);
+  gpu::Launch what;
+  const auto memory = *gpu::Memory::allocate(device, 1 << 16);
+  what.x = memory.data();
+  what.tokens = 1;
+  what.planes = 2;
+  what.cols = 256;
+  what.blocks = 1;
+  what.targets[what.count++] = {memory.data() + 32768, memory.data() + 49152, 4, 4};
+  const KernelDesc* const kernel =
+      find_kernel({Format::F16, 4, 256, 1, Planes::x16, Layout::raw}, "vulkan", device->capabilities());
+  const Outcome refused = device->launch(*kernel, Format::F16, what, nullptr);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, LW_ERROR_UNSUPPORTED);
+  EXPECT_NE(refused.error().message.find("gives the right bits"), std::string::npos) << refused.error().message;
+  EXPECT_TRUE(device->launch(*kernel, Format::BF16, what, nullptr));  // which it is made for
+  expect_no_complaint(*device);
+}
+
+// A verdict is kept for the next process, under the driver's name, and believed there.
+TEST(VulkanSelfTest, KeepsItsVerdicts) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "lanewise-verdicts";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  setenv("XDG_CACHE_HOME", folder.c_str(), 1);
+  MatrixView w{Format::Q8_0, 16, 256, nullptr};
+  const Bytes bytes = weights(w, 4);
+  w.data = bytes.data();
+  const std::vector<float> x = inputs(1, w.cols);
+  const std::vector<float> wanted = by_scalar(w, x, 1);
+  vulkan::Overrides fresh;
+  fresh.most_groups = 1000;  // a device of its own
+  std::size_t lines = 0;
+  std::filesystem::path file;
+  {
+    LW_VULKAN_OR_RETURN(device, fresh);
+    EXPECT_TRUE(same(by_device(device, w, Layout::rows16, x, 1), wanted));
+    for (const auto& each : std::filesystem::directory_iterator(folder / "lanewise")) file = each.path();
+    std::ifstream in(file);
+    for (std::string line; std::getline(in, line); ++lines)
+      EXPECT_TRUE(line.starts_with("right gemv_q8_0_rows16_")) << line;
+    EXPECT_EQ(lines, 1U);
+  }
+  {
+    std::ifstream in(file);
+    std::string line;
+    std::getline(in, line);
+    in.close();
+    std::ofstream(file) << "wrong" << line.substr(5) << "\n";
+    LW_VULKAN_OR_RETURN(device, fresh);
+    EXPECT_TRUE(same(by_device(device, w, Layout::rows16, x, 1), wanted));
+    EXPECT_EQ(device->warnings().size(), 1U);
+  }
+  std::filesystem::remove_all(folder);
+  unsetenv("XDG_CACHE_HOME");
 }
 
 // The layer that the tests above rely on does complain, and a complaint is an error.

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "arithmetic/activation.h"
 #include "backends/gpu/launch.h"
@@ -54,6 +55,9 @@ class Device {
 
   [[nodiscard]] virtual const DeviceInfo& info() const = 0;
   [[nodiscard]] std::uint32_t capabilities() const { return info().capabilities; }
+
+  /// What a caller should hear of: kernels that were found wrong here and are left out.
+  [[nodiscard]] virtual std::vector<std::string> warnings() const { return {}; }
 
   /// Aligned to 256. Memory of more than the driver gives at once may be made of several pieces, each of which holds
   /// whole multiples of `together` bytes (a row, a tile), where that isn't 0.

@@ -2,6 +2,7 @@
 #include "backends/vulkan/device.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -32,13 +33,13 @@ Outcome load_device(const Functions& from, VkDevice device, Functions& to) {
 
 OpenDevice::~OpenDevice() {
   if (device_ == VK_NULL_HANDLE) return;
-  (void)functions_.DeviceWaitIdle(device_);
+  if (owned_) (void)functions_.DeviceWaitIdle(device_);
   queue_.reset();
   pipelines_.reset();
   heap_.reset();
   if (staging_ != VK_NULL_HANDLE) functions_.DestroyBuffer(device_, staging_, nullptr);
   if (staging_memory_ != VK_NULL_HANDLE) functions_.FreeMemory(device_, staging_memory_, nullptr);
-  functions_.DestroyDevice(device_, nullptr);
+  if (owned_) functions_.DestroyDevice(device_, nullptr);
 }
 
 Outcome OpenDevice::open() {
@@ -68,9 +69,21 @@ Outcome OpenDevice::open() {
   device_ = device;
   VkQueue handle = VK_NULL_HANDLE;
   functions_.GetDeviceQueue(device_, physical_.queue_family, 0, &handle);
+  return set_up(handle);
+}
+
+Outcome OpenDevice::open_on(VkDevice device, VkQueue queue) {
+  LW_TRY(load_device(instance_->functions(), device, functions_));
+  owned_ = false;
+  device_ = device;
+  return set_up(queue);
+}
+
+Outcome OpenDevice::set_up(VkQueue queue) {
   heap_.emplace(functions_, device_, physical_.memory_type, physical_.most_at_once);
-  queue_.emplace(functions_, device_, handle, physical_.queue_family);
-  pipelines_.emplace(functions_, device_, physical_);
+  queue_.emplace(functions_, device_, queue, physical_.queue_family);
+  pipelines_.emplace(functions_, device_, physical_, overrides_.spoiled, overrides_.spoiled_by);
+  if (!overrides_.forgetful) verdicts_.open(physical_);
   LW_TRY(queue_->open());
   LW_TRY(pipelines_->open());
   return make_staging();
@@ -103,7 +116,17 @@ Result<std::uint8_t*> OpenDevice::allocate(std::uint64_t bytes, std::uint64_t to
 void OpenDevice::release(std::uint8_t* memory) noexcept {
   const std::lock_guard lock(mutex_);
   (void)queue_->finish();  // what still reads it
+  const std::uint64_t bytes = heap_->size(memory);
+  std::erase_if(routings_, [&](const auto& each) {
+    const auto* const routes = reinterpret_cast<const std::uint8_t*>(each.first);
+    return routes >= memory && routes < memory + bytes;
+  });
   heap_->release(memory);
+}
+
+Result<std::uint8_t*> OpenDevice::adopt(VkBuffer buffer, std::uint64_t offset, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  return heap_->adopt(buffer, offset, bytes);
 }
 
 Outcome OpenDevice::check_memory(const void* memory, std::string_view what) {
@@ -227,9 +250,31 @@ Result<std::shared_ptr<gpu::Device>> open_device(std::uint32_t ordinal, const Ov
   if (overrides.most_bound != 0) physical.most_bound = overrides.most_bound;
   if (overrides.most_groups != 0) physical.most_groups[0] = overrides.most_groups;
   physical.info.capabilities |= overrides.capabilities;
-  auto device = std::make_shared<OpenDevice>(instance, std::move(physical));
+  auto device = std::make_shared<OpenDevice>(instance, std::move(physical), overrides);
   LW_TRY(device->open());
   return std::shared_ptr<gpu::Device>(std::move(device));
+}
+
+Result<std::shared_ptr<gpu::Device>> open_device(const Foreign& foreign) {
+  LW_ASSIGN(instance, Instance::around(static_cast<VkInstance>(foreign.instance),
+                                       reinterpret_cast<PFN_vkGetInstanceProcAddr>(foreign.get_instance_proc_addr)));
+  Physical physical = describe(*instance, static_cast<VkPhysicalDevice>(foreign.physical_device));
+  if (!physical.info.why_not.empty()) {
+    return make_error(LW_ERROR_UNSUPPORTED, physical.info.name + " can't be used: " + physical.info.why_not);
+  }
+  physical.queue_family = foreign.queue_family;
+  if (!foreign.has_dot) physical.info.capabilities = CAP_VULKAN;
+  // What wasn't asked for when the device was made can't be used.
+  if (physical.wants_float_controls) physical.controls = {};
+  auto device = std::make_shared<OpenDevice>(instance, std::move(physical), Overrides{});
+  LW_TRY(device->open_on(static_cast<VkDevice>(foreign.device), static_cast<VkQueue>(foreign.queue)));
+  return std::shared_ptr<gpu::Device>(std::move(device));
+}
+
+Result<std::uint8_t*> adopt_buffer(gpu::Device& device, std::uint64_t buffer, std::uint64_t offset,
+                                   std::uint64_t bytes) {
+  // A handle that is a pointer where pointers have 64 bits, a number elsewhere.
+  return static_cast<OpenDevice&>(device).adopt(std::bit_cast<VkBuffer>(buffer), offset, bytes);
 }
 
 Result<std::vector<gpu::DeviceInfo>> list_devices() {

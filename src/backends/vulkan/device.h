@@ -9,18 +9,25 @@
 #include "backends/vulkan/physical.h"
 #include "backends/vulkan/pipelines.h"
 #include "backends/vulkan/queue.h"
+#include "backends/vulkan/self_test.h"
 #include "backends/vulkan/vulkan.h"
 
 namespace lanewise::vulkan {
 
 class OpenDevice final : public gpu::Device {
  public:
-  OpenDevice(std::shared_ptr<Instance> instance, Physical physical)
-      : instance_(std::move(instance)), functions_(instance_->functions()), physical_(std::move(physical)) {}
+  OpenDevice(std::shared_ptr<Instance> instance, Physical physical, Overrides overrides)
+      : instance_(std::move(instance)),
+        functions_(instance_->functions()),
+        physical_(std::move(physical)),
+        overrides_(std::move(overrides)) {}
   OpenDevice(const OpenDevice&) = delete;
   OpenDevice& operator=(const OpenDevice&) = delete;
   ~OpenDevice() override;
   Outcome open();
+  /// On a device of somebody else's.
+  Outcome open_on(VkDevice device, VkQueue queue);
+  Result<std::uint8_t*> adopt(VkBuffer buffer, std::uint64_t offset, std::uint64_t bytes);
 
   [[nodiscard]] const gpu::DeviceInfo& info() const override { return physical_.info; }
   Result<std::uint8_t*> allocate(std::uint64_t bytes, std::uint64_t together) override;
@@ -41,6 +48,8 @@ class OpenDevice final : public gpu::Device {
   Outcome pack(Layout layout, const MatrixView& raw, std::uint8_t* out, void* stream) override;
   Outcome unpack(Layout layout, const MatrixView& packed, std::uint8_t* out, void* stream) override;
   Outcome dequantize(Format format, const std::uint8_t* w, std::uint64_t elements, float* out, void* stream) override;
+
+  [[nodiscard]] std::vector<std::string> warnings() const override;
 
   // For the timer and tests.
   [[nodiscard]] Instance& instance() { return *instance_; }
@@ -66,24 +75,38 @@ class OpenDevice final : public gpu::Device {
     std::uint32_t y = 1;
     std::uint32_t z = 1;
   };
+  /// One expert of a product with experts.
+  struct Expert {
+    std::uint32_t number = 0;
+    bool first = false;  ///< of its target: later ones write elsewhere in the same y
+  };
   Outcome bind(Bound& bound) const;
   [[nodiscard]] std::optional<Grid> grid_of(std::uint64_t groups) const;
   /// Records a dispatch; the bound's `info` are made before, by bind().
   Outcome dispatch(const PipelineKey& key, std::span<const Bound> bounds, const void* constants, std::uint32_t bytes,
-                   Grid grid, void* stream);
+                   Grid grid, void* stream, bool apart = false);
   Outcome copy_locked(void* to, const void* from, std::uint64_t bytes);
   Outcome record_copy(const Place& from, const Place& to, std::uint64_t bytes, std::span<const Access> accesses);
+  Outcome set_up(VkQueue queue);
   Outcome make_staging();
   Outcome move_words(PipelineKey::Kind kind, const MatrixView& matrix, std::uint64_t rows, const std::uint8_t* from,
                      std::uint8_t* to, void* stream);
   Outcome launch_rows(PipelineKey key, const gpu::Launch& what, const gpu::Target& target, Format format, Layout layout,
-                      std::uint64_t first, std::uint64_t rows, void* stream);
-  Outcome note_lost(Outcome outcome) const;
+                      std::uint64_t first, std::uint64_t rows, const Expert* expert, void* stream);
+  Outcome launch_target(PipelineKey key, const gpu::Launch& what, const gpu::Target& target, Format format,
+                        Layout layout, const Expert* expert, void* stream);
+  Outcome image_locked(const gpu::ImageTask& task, void* stream);
+  Outcome floats_locked(const gpu::ImageTask& task, std::uint32_t index, void* stream);
+  /// The row of kernels.def to use in place of `key.row`: itself, or the next best that is right on this device.
+  Result<std::uint8_t> right_row(PipelineKey key, Format format);
+  Result<bool> is_right(const PipelineKey& key, Format format);
+  Result<bool> test(const PipelineKey& key, Format format);
 
   std::shared_ptr<Instance> instance_;
   Functions functions_;
   Physical physical_;
   VkDevice device_ = VK_NULL_HANDLE;
+  bool owned_ = true;
   std::optional<Heap> heap_;
   std::optional<Queue> queue_;
   std::optional<Pipelines> pipelines_;
@@ -92,7 +115,12 @@ class OpenDevice final : public gpu::Device {
   void* staged_ = nullptr;
   std::uint64_t foreign_calls_ = 0;
   std::map<std::uint32_t, std::uint8_t*> grids_;  ///< of formats that look codes up, by number
-  std::mutex mutex_;
+  Overrides overrides_;
+  Verdicts verdicts_;
+  std::map<PipelineKey, bool> right_;                                    ///< of this process
+  std::map<const gpu::Route*, std::unique_ptr<gpu::Routing>> routings_;  ///< the last of each activation, by its routes
+  std::vector<std::string> warnings_;
+  mutable std::mutex mutex_;
 
   Result<const std::uint8_t*> grid_table(Format format);
 };

@@ -151,6 +151,11 @@ void Heap::release(std::uint8_t* address) {
   held_.erase(at);
 }
 
+std::uint64_t Heap::size(const std::uint8_t* address) const {
+  const auto at = held_.find(reinterpret_cast<std::uintptr_t>(address));
+  return at == held_.end() ? 0 : at->second.bytes;
+}
+
 Place Heap::find(const void* address) const {
   const auto value = reinterpret_cast<std::uintptr_t>(address);
   auto at = held_.upper_bound(value);

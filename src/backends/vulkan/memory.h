@@ -38,6 +38,8 @@ class Heap {
   void release(std::uint8_t* address);
   /// Nothing is at `left` 0.
   [[nodiscard]] Place find(const void* address) const;
+  /// Bytes of what allocate() or adopt() gave; 0 for any other address.
+  [[nodiscard]] std::uint64_t size(const std::uint8_t* address) const;
   /// Allocations that the driver has given and not got back.
   [[nodiscard]] std::size_t blocks() const { return blocks_.size(); }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "backends/vulkan/pipelines.h"
 #include "kernels/kernel.h"
 
 namespace lanewise::vulkan {
@@ -208,6 +209,7 @@ Physical describe(const Instance& instance, VkPhysicalDevice device) {
                                      : "by the driver");
   find_memory(vk, found);
   if (!find_queue(vk, found)) found.info.why_not = "it has no queue that computes";
+  if (limits.maxPerStageDescriptorStorageBuffers < bindings) found.info.why_not = "its shaders can't see six buffers";
   if (!has_extension(extensions, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) {
     found.info.why_not = "its driver lacks VK_KHR_push_descriptor";
   }

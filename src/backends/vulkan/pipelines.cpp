@@ -31,6 +31,8 @@ std::string shader_name(const PipelineKey& key) {
       return "unpack";
     case PipelineKey::read:
       return "read";
+    case PipelineKey::route:
+      return "route";
   }
   return {};
 }
@@ -85,8 +87,23 @@ Result<VkPipeline> Pipelines::get(const PipelineKey& key) {
   return pipeline;
 }
 
+std::string Pipelines::shader_of(const PipelineKey& key) const {
+  const bool spoiled =
+      !spoiled_.empty() && key.kind == PipelineKey::product && vulkan_kernels()[key.row].name == spoiled_;
+  return spoiled ? spoiled_by_ : shader_name(key);
+}
+
+std::string Pipelines::fingerprint(const PipelineKey& key) const {
+  // FNV-1a of the words that the driver is given.
+  std::uint64_t hash = 0xCBF29CE484222325ULL;
+  for (const std::uint32_t word : with_float_controls(find_shader(shader_of(key)), physical_.controls)) {
+    hash = (hash ^ word) * 0x100000001B3ULL;
+  }
+  return to_string(key) + ":" + std::to_string(hash);
+}
+
 Result<VkPipeline> Pipelines::make(const PipelineKey& key) const {
-  const std::string name = shader_name(key);
+  const std::string name = shader_of(key);
   const std::span<const std::uint32_t> shader = find_shader(name);
   if (shader.empty()) return make_error(LW_ERROR_UNSUPPORTED, "this build has no Vulkan shader '" + name + "'");
   const std::string what = "making the Vulkan pipeline " + to_string(key);

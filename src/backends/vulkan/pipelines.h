@@ -13,7 +13,7 @@ namespace lanewise::vulkan {
 
 /// Which shader, and what it is specialised by.
 struct PipelineKey {
-  enum Kind : std::uint8_t { product, decode, image, xq, pack, unpack, read };
+  enum Kind : std::uint8_t { product, decode, image, xq, pack, unpack, read, route };
   Kind kind = product;
   std::uint8_t row = 0;    ///< of kernels.def
   std::uint8_t slots = 0;  ///< of a product; of `read`, the loads in flight
@@ -23,13 +23,19 @@ struct PipelineKey {
 };
 std::string to_string(const PipelineKey& key);
 
-inline constexpr std::uint32_t bindings = 5;          ///< storage buffers of every shader's set
+inline constexpr std::uint32_t bindings = 6;          ///< storage buffers of every shader's set
 inline constexpr std::uint32_t most_constants = 128;  ///< bytes of push constants, which every device has
 
 class Pipelines {
  public:
-  Pipelines(const Functions& functions, VkDevice device, const Physical& physical)
-      : functions_(functions), device_(device), physical_(physical) {}
+  /// A kernel called `spoiled` is made of the shader `spoiled_by`, for tests.
+  Pipelines(const Functions& functions, VkDevice device, const Physical& physical, std::string spoiled,
+            std::string spoiled_by)
+      : functions_(functions),
+        device_(device),
+        physical_(physical),
+        spoiled_(std::move(spoiled)),
+        spoiled_by_(std::move(spoiled_by)) {}
   Pipelines(const Pipelines&) = delete;
   Pipelines& operator=(const Pipelines&) = delete;
   ~Pipelines();
@@ -37,15 +43,20 @@ class Pipelines {
 
   Result<VkPipeline> get(const PipelineKey& key);
   [[nodiscard]] VkPipelineLayout layout() const { return layout_; }
+  /// The pipeline's name and its shader's bits in a word without blanks.
+  [[nodiscard]] std::string fingerprint(const PipelineKey& key) const;
   /// Invocations of a workgroup.
   [[nodiscard]] std::uint32_t group_size(const PipelineKey& key) const;
 
  private:
   Result<VkPipeline> make(const PipelineKey& key) const;
+  [[nodiscard]] std::string shader_of(const PipelineKey& key) const;
 
   const Functions& functions_;
   VkDevice device_;
   const Physical& physical_;
+  std::string spoiled_;
+  std::string spoiled_by_;
   VkDescriptorSetLayout set_ = VK_NULL_HANDLE;
   VkPipelineLayout layout_ = VK_NULL_HANDLE;
   std::map<PipelineKey, VkPipeline> made_;

@@ -90,10 +90,10 @@ Outcome Queue::begin(Batch& batch) {
   return Done{};
 }
 
-Result<VkCommandBuffer> Queue::next(void* stream, std::span<const Access> accesses) {
+Result<VkCommandBuffer> Queue::next(void* stream, std::span<const Access> accesses, bool apart) {
   if (stream != nullptr) {
     auto* const commands = static_cast<VkCommandBuffer>(stream);
-    barrier(commands);
+    if (!apart) barrier(commands);
     return commands;
   }
   if (batches_[current_].recording && batches_[current_].count == most_commands) LW_TRY(submit());

@@ -44,8 +44,9 @@ class Queue {
   Outcome open();
 
   /// Where a command that touches `accesses` is recorded next: the batch, or `stream`, a command buffer of somebody
-  /// else's, where a barrier precedes each command.
-  Result<VkCommandBuffer> next(void* stream, std::span<const Access> accesses);
+  /// else's, where a barrier precedes each command. `apart`: of one call with the command before, from which it
+  /// depends on nothing.
+  Result<VkCommandBuffer> next(void* stream, std::span<const Access> accesses, bool apart = false);
   /// Submits what is recorded; the host may read what it wrote once finish() is done.
   Outcome submit();
   /// Submits, and waits for everything.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "backends/gpu/gpu.h"
@@ -29,6 +30,9 @@ struct Overrides {
   std::uint64_t most_bound = 0;    ///< bytes of one binding
   std::uint32_t most_groups = 0;   ///< x of a dispatch
   std::uint32_t capabilities = 0;  ///< added to the device's own
+  std::string spoiled;             ///< a kernel of that name is made of another shader: `spoiled_by`
+  std::string spoiled_by;
+  bool forgetful = false;  ///< no verdict of the self-test is taken from the cache or put there
 };
 
 /// Errors: LW_ERROR_NOT_FOUND where there is no such device, with the reason of list_devices(); LW_ERROR_UNSUPPORTED
@@ -36,6 +40,21 @@ struct Overrides {
 /// overrides.
 Result<std::shared_ptr<gpu::Device>> open_device(std::uint32_t ordinal);
 Result<std::shared_ptr<gpu::Device>> open_device(std::uint32_t ordinal, const Overrides& overrides);
+/// An engine's device: the Vulkan handles, which stay the engine's.
+struct Foreign {
+  void* instance;
+  void* physical_device;
+  void* device;
+  void* queue;
+  void* get_instance_proc_addr;
+  std::uint32_t queue_family;
+  bool has_dot;
+};
+Result<std::shared_ptr<gpu::Device>> open_device(const Foreign& foreign);
+/// An address of `device` for `bytes` bytes of a VkBuffer of the engine's.
+Result<std::uint8_t*> adopt_buffer(gpu::Device& device, std::uint64_t buffer, std::uint64_t offset,
+                                   std::uint64_t bytes);
+
 /// Of a device that open_device() gave.
 Result<std::unique_ptr<gpu::Timer>> make_timer(const std::shared_ptr<gpu::Device>& device);
 

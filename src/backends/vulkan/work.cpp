@@ -1,6 +1,8 @@
 // What a Vulkan device computes: the image of x, products, layouts, decoding. Each call records dispatches.
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <iterator>
 #include <string>
 
 #include "backends/vulkan/device.h"
@@ -12,12 +14,15 @@
 namespace lanewise::vulkan {
 namespace {
 
+// Experts a token that a slice's route has room for, behind its first word.
+constexpr std::uint32_t most_used = 256;
+static_assert(4 * (1 + gpu::image_slice * most_used) <= sizeof(gpu::Route));
 constexpr std::uint64_t most_words32 = std::uint64_t{1} << 32;
 
 // The push constants of the shaders, as they declare them.
 struct ProductConstants {
   std::uint32_t rows, cols, blocks, row_bytes, w_at, y_at, y_stride, dtype, tokens, groups_x, sums16_at, sums32_at,
-      powers_at, exponents_at, poisoned_at, xq_at;
+      powers_at, exponents_at, poisoned_at, xq_at, used, expert, route_at;
 };
 struct DecodeConstants {
   std::uint32_t count, w_at, y_at, groups_x;
@@ -31,6 +36,9 @@ struct FloatsConstants {
 };
 struct PackConstants {
   std::uint32_t words, rows, row_bytes, block_bytes, lead, from_at, to_at, to_bytes, groups_x;
+};
+struct RouteConstants {
+  std::uint32_t tokens, used, experts, ids_at, routes_at, stride;
 };
 struct ReadConstants {
   std::uint32_t groups, from_at, never, threads;
@@ -87,13 +95,14 @@ std::optional<OpenDevice::Grid> OpenDevice::grid_of(std::uint64_t groups) const 
 }
 
 Outcome OpenDevice::dispatch(const PipelineKey& key, std::span<const Bound> bounds, const void* constants,
-                             std::uint32_t bytes, Grid grid, void* stream) {
+                             std::uint32_t bytes, Grid grid, void* stream, bool apart) {
   LW_ASSIGN(pipeline, pipelines_->get(key));
   std::array<Access, bindings> accesses;
   std::array<VkWriteDescriptorSet, bindings> writes{};
   std::size_t count = 0;
+  std::size_t touched = 0;
   for (const Bound& bound : bounds) {
-    accesses[count] = {bound.address, bound.bytes, bound.writes};
+    if (!apart || !bound.writes) accesses[touched++] = {bound.address, bound.bytes, bound.writes};
     VkWriteDescriptorSet& write = writes[count++];
     write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
     write.dstBinding = bound.binding;
@@ -101,7 +110,7 @@ Outcome OpenDevice::dispatch(const PipelineKey& key, std::span<const Bound> boun
     write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
     write.pBufferInfo = &bound.info;
   }
-  LW_ASSIGN(commands, queue_->next(stream, std::span(accesses).first(count)));
+  LW_ASSIGN(commands, queue_->next(stream, std::span(accesses).first(touched), apart));
   functions_.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
   functions_.CmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipelines_->layout(), 0, narrow(count),
                                      writes.data());
@@ -112,6 +121,15 @@ Outcome OpenDevice::dispatch(const PipelineKey& key, std::span<const Bound> boun
 
 Outcome OpenDevice::make_image(const gpu::ImageTask& task, void* stream) {
   const std::lock_guard lock(mutex_);
+  return image_locked(task, stream);
+}
+
+Outcome OpenDevice::make_floats(const gpu::ImageTask& task, std::uint32_t index, void* stream) {
+  const std::lock_guard lock(mutex_);
+  return floats_locked(task, index, stream);
+}
+
+Outcome OpenDevice::image_locked(const gpu::ImageTask& task, void* stream) {
   const std::uint64_t unit = dtype_bytes(static_cast<Dtype>(task.dtype));
   for (std::uint64_t first = 0; first < task.tokens; first += gpu::image_slice) {
     const std::uint32_t tokens = narrow(std::min<std::uint64_t>(gpu::image_slice, task.tokens - first));
@@ -152,8 +170,7 @@ Outcome OpenDevice::make_image(const gpu::ImageTask& task, void* stream) {
   return Done{};
 }
 
-Outcome OpenDevice::make_floats(const gpu::ImageTask& task, std::uint32_t index, void* stream) {
-  const std::lock_guard lock(mutex_);
+Outcome OpenDevice::floats_locked(const gpu::ImageTask& task, std::uint32_t index, void* stream) {
   for (std::uint64_t first = 0; first < task.tokens; first += gpu::image_slice) {
     const std::uint32_t tokens = narrow(std::min<std::uint64_t>(gpu::image_slice, task.tokens - first));
     const std::uint32_t slots = gpu::image_slots(tokens);
@@ -176,8 +193,24 @@ Outcome OpenDevice::make_floats(const gpu::ImageTask& task, std::uint32_t index,
   return Done{};
 }
 
-Outcome OpenDevice::route(const gpu::Routing&, bool, void*) {
-  return make_error(LW_ERROR_UNSUPPORTED, info().id() + " has no products with experts yet");
+Outcome OpenDevice::route(const gpu::Routing& routing, bool, void* stream) {
+  const std::lock_guard lock(mutex_);
+  if (routing.tokens == 0 || routing.used == 0) return Done{};
+  const std::uint64_t all = routing.tokens * routing.used;
+  if (routing.used > most_used || all >= most_words32) {
+    return make_error(LW_ERROR_UNSUPPORTED, std::to_string(routing.used) + " experts a token, more than the " +
+                                                std::to_string(most_used) + " that " + info().id() + " takes");
+  }
+  auto& kept = routings_[routing.routes];
+  if (kept == nullptr) kept = std::make_unique<gpu::Routing>();
+  *kept = routing;
+  Bound ids{routing.ids, all * sizeof(std::int32_t), false, 2};
+  Bound routes{routing.routes, ceil_div(routing.tokens, gpu::image_slice) * sizeof(gpu::Route), true, 3};
+  LW_TRY(bind(ids));
+  LW_TRY(bind(routes));
+  const RouteConstants constants{narrow(routing.tokens), routing.used,          routing.experts,
+                                 in_words(ids.rest),     in_words(routes.rest), in_words(sizeof(gpu::Route))};
+  return dispatch({PipelineKey::route}, std::array{ids, routes}, &constants, sizeof constants, {1, 1, 1}, stream);
 }
 
 Result<const std::uint8_t*> OpenDevice::grid_table(Format format) {
@@ -191,18 +224,22 @@ Result<const std::uint8_t*> OpenDevice::grid_table(Format format) {
 }
 
 Outcome OpenDevice::launch_rows(PipelineKey key, const gpu::Launch& what, const gpu::Target& target, Format format,
-                                Layout layout, std::uint64_t first, std::uint64_t rows, void* stream) {
+                                Layout layout, std::uint64_t first, std::uint64_t rows, const Expert* expert,
+                                void* stream) {
   const FormatInfo& info = format_info(format);
   const std::uint64_t row = row_bytes(info, what.cols);
   const std::uint64_t unit = dtype_bytes(static_cast<Dtype>(what.dtype));
   const std::uint32_t slots = gpu::image_slots(what.tokens);
   const gpu::ImageOffsets at(slots, what.planes, what.blocks);
+  const std::uint64_t vectors = std::uint64_t{what.tokens} * (expert != nullptr ? what.used : 1);
   const std::uint64_t held = layout == Layout::rows16 ? ceil_div(rows, rows16_rows) * rows16_rows : rows;
   std::array<Bound, bindings> bounds{Bound{target.w + first * row, held * row, false, 0},
                                      Bound{what.x, at.bytes, false, 1}, Bound{what.x, at.bytes, false, 2},
                                      Bound{static_cast<std::uint8_t*>(target.y) + first * unit,
-                                           ((what.tokens - 1) * target.y_stride + rows) * unit, true, 3}};
+                                           ((vectors - 1) * target.y_stride + rows) * unit, true, 3}};
   std::size_t count = 4;
+  const std::uint64_t route_bytes = sizeof(std::uint32_t) * (1 + std::uint64_t{what.tokens} * what.used);
+  bounds[count++] = expert != nullptr ? Bound{what.route, route_bytes, false, 5} : Bound{what.x, 4, false, 5};
   if (info.has_grid) {
     LW_ASSIGN(table, grid_table(format));
     bounds[count++] = {table, table_of(format).size_bytes(), false, 4};
@@ -229,8 +266,12 @@ Outcome OpenDevice::launch_rows(PipelineKey key, const gpu::Launch& what, const 
                                    in_words(at.powers + x_rest),
                                    in_words(at.exponents + x_rest),
                                    in_words(at.poisoned + x_rest),
-                                   in_words(xq + x_rest)};
-  return dispatch(key, std::span(bounds).first(count), &constants, sizeof constants, *grid, stream);
+                                   in_words(xq + x_rest),
+                                   expert != nullptr ? what.used : 0,
+                                   expert != nullptr ? expert->number : 0,
+                                   in_words(bounds[4].rest)};
+  return dispatch(key, std::span(bounds).first(count), &constants, sizeof constants, *grid, stream,
+                  expert != nullptr && !expert->first);
 }
 
 Outcome OpenDevice::launch(const KernelDesc& kernel, Format format, const gpu::Launch& what, void* stream) {
@@ -241,22 +282,132 @@ Outcome OpenDevice::launch(const KernelDesc& kernel, Format format, const gpu::L
   key.slots = static_cast<std::uint8_t>(gpu::image_slots(what.tokens));
   key.planes = static_cast<std::uint8_t>(what.planes);
   key.format = format_info(format).id;
-  if (what.route != nullptr) return make_error(LW_ERROR_UNSUPPORTED, info().id() + " has no products with experts yet");
-  const std::uint64_t row = row_bytes(format_info(format), what.cols);
-  const std::uint64_t unit_rows = kernel.layout == Layout::rows16 ? rows16_rows : 1;
-  // Rows of one binding: as many whole units as lie together and a shader reaches.
+  LW_ASSIGN(right, right_row(key, format));
+  key.row = right;
+  const gpu::Routing* routing = nullptr;
+  if (what.route != nullptr) {
+    auto found = routings_.upper_bound(what.route);
+    if (found == routings_.begin()) return make_error(LW_ERROR_INTERNAL, "experts without a route");
+    routing = std::prev(found)->second.get();
+  }
   for (std::uint32_t i = 0; i < what.count; ++i) {
-    const gpu::Target& target = what.targets[i];
-    for (std::uint64_t first = 0; first < target.rows;) {
-      const std::uint64_t left = heap_->find(target.w + first * row).left;
-      const std::uint64_t most = std::min(left, physical_.most_bound - physical_.bound_alignment);
-      const std::uint64_t rows = std::min(most / (unit_rows * row) * unit_rows, target.rows - first);
-      if (rows == 0) return too_large("a row");
-      LW_TRY(launch_rows(key, what, target, format, kernel.layout, first, rows, stream));
-      first += rows;
+    if (routing == nullptr) {
+      LW_TRY(launch_target(key, what, what.targets[i], format, kernel.layout, nullptr, stream));
+      continue;
+    }
+    // A dispatch an expert, which ends at once where no token of the slice has it.
+    for (std::uint32_t number = 0; number < routing->experts; ++number) {
+      gpu::Target target = what.targets[i];
+      target.w = routing->w[i][number];
+      const Expert expert{number, number == 0};
+      LW_TRY(launch_target(key, what, target, format, kernel.layout, &expert, stream));
     }
   }
   return Done{};
+}
+
+// Rows of one binding at once: as many whole units as lie together and a shader reaches.
+Outcome OpenDevice::launch_target(PipelineKey key, const gpu::Launch& what, const gpu::Target& target, Format format,
+                                  Layout layout, const Expert* expert, void* stream) {
+  const std::uint64_t row = row_bytes(format_info(format), what.cols);
+  const std::uint64_t unit_rows = layout == Layout::rows16 ? rows16_rows : 1;
+  for (std::uint64_t first = 0; first < target.rows;) {
+    const std::uint64_t left = heap_->find(target.w + first * row).left;
+    const std::uint64_t most = std::min(left, physical_.most_bound - physical_.bound_alignment);
+    std::uint64_t rows = std::min(most / (unit_rows * row) * unit_rows, target.rows - first);
+    if (rows == 0) return too_large("a row");
+    LW_TRY(launch_rows(key, what, target, format, layout, first, rows, expert, stream));
+    first += rows;
+  }
+  return Done{};
+}
+
+Result<bool> OpenDevice::test(const PipelineKey& key, Format format) {
+  const KernelDesc& kernel = vulkan_kernels()[key.row];
+  const auto planes = static_cast<Planes>(key.planes);
+  const KnownProduct known(format, kernel.layout, planes, key.slots == 1 ? 1 : key.slots - 1U);
+  const std::uint64_t image_bytes = gpu::image_bytes(known.tokens, key.planes, KnownProduct::cols / super_block);
+  const std::uint64_t y_bytes = known.y.size() * sizeof(float);
+  std::array<std::uint8_t*, 4> memory{};  // W, x, its image, y
+  const std::array<std::uint64_t, 4> sizes{known.packed.size(), known.x.size() * sizeof(float), image_bytes, y_bytes};
+  std::vector<float> got(known.y.size());
+  const auto run = [&]() -> Outcome {
+    for (std::size_t i = 0; i < memory.size(); ++i) {
+      LW_ASSIGN(made, heap_->allocate(sizes[i], 0));
+      memory[i] = made;
+    }
+    LW_TRY(copy_locked(memory[0], known.packed.data(), sizes[0]));
+    LW_TRY(copy_locked(memory[1], known.x.data(), sizes[1]));
+    // What no product gives: an output that isn't written is seen.
+    std::ranges::fill(got, -0.0F);
+    LW_TRY(copy_locked(memory[3], got.data(), y_bytes));
+    gpu::ImageTask task;
+    task.x = memory[1];
+    task.tokens = known.tokens;
+    task.cols = KnownProduct::cols;
+    task.stride = KnownProduct::cols;
+    task.planes = key.planes;
+    task.blocks = KnownProduct::cols / super_block;
+    task.image = memory[2];
+    LW_TRY(image_locked(task, nullptr));
+    if (format_info(format).is_float()) LW_TRY(floats_locked(task, floats_index(format), nullptr));
+    gpu::Launch what;
+    what.x = memory[2];
+    what.tokens = narrow(known.tokens);
+    what.planes = key.planes;
+    what.cols = KnownProduct::cols;
+    what.blocks = task.blocks;
+    const gpu::Target target{memory[0], memory[3], KnownProduct::rows, KnownProduct::rows};
+    LW_TRY(launch_rows(key, what, target, format, kernel.layout, 0, KnownProduct::rows, nullptr, nullptr));
+    return copy_locked(got.data(), memory[3], y_bytes);
+  };
+  const Outcome outcome = run();
+  (void)queue_->finish();
+  for (std::uint8_t* const each : memory) {
+    if (each != nullptr) heap_->release(each);
+  }
+  if (!outcome) return outcome.error();
+  return std::memcmp(got.data(), known.y.data(), y_bytes) == 0;
+}
+
+Result<bool> OpenDevice::is_right(const PipelineKey& key, Format format) {
+  if (const auto found = right_.find(key); found != right_.end()) return found->second;
+  const std::string name = pipelines_->fingerprint(key);
+  bool right = false;
+  if (const bool* const known = overrides_.forgetful ? nullptr : verdicts_.find(name); known != nullptr) {
+    right = *known;
+  } else {
+    LW_ASSIGN(tested, test(key, format));
+    right = tested;
+    if (!overrides_.forgetful) verdicts_.add(name, right);
+  }
+  right_.emplace(key, right);
+  if (!right) {
+    warnings_.push_back("kernel '" + std::string(vulkan_kernels()[key.row].name) + "' for " +
+                        std::string(format_info(format).name) + " gives wrong bits on " + info().id() + " (" +
+                        to_string(key) + "): the next best takes its place");
+  }
+  return right;
+}
+
+Result<std::uint8_t> OpenDevice::right_row(PipelineKey key, Format format) {
+  const std::span<const KernelDesc> table = vulkan_kernels();
+  const KernelDesc& asked = table[key.row];
+  for (; key.row < table.size(); ++key.row) {
+    const KernelDesc& kernel = table[key.row];
+    if (kernel.layout != asked.layout || kernel.formats != asked.formats) continue;
+    if ((kernel.needs & ~info().capabilities) != 0) continue;
+    LW_ASSIGN(right, is_right(key, format));
+    if (right) return key.row;
+  }
+  return make_error(LW_ERROR_UNSUPPORTED, "no kernel for " + std::string(format_info(format).name) + " in layout " +
+                                              std::string(layout_name(asked.layout)) + " gives the right bits on " +
+                                              info().id() + " from '" + std::string(asked.name) + "' on");
+}
+
+std::vector<std::string> OpenDevice::warnings() const {
+  const std::lock_guard lock(mutex_);
+  return warnings_;
 }
 
 bool OpenDevice::has_layout(Layout layout, Format format) const {

@@ -89,7 +89,7 @@ void add_stretch(uint b, uint block, uint at, uint in_super) {
 void main() {
   uint rows = gl_WorkGroupSize.x / 8u;
   uint first_row = group_index() * rows;
-  if (first_row >= launch.rows) return;
+  if (first_row >= launch.rows || !is_asked()) return;
   uint lane = gl_LocalInvocationID.x % rows;
   uint g = gl_LocalInvocationID.x / rows;
   // Rows past the last are walked as the last: nothing of them is stored.

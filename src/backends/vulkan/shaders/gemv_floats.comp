@@ -28,7 +28,7 @@ float limited(float weight) {
 
 void main() {
   uint row = group_index();
-  if (row >= launch.rows) return;
+  if (row >= launch.rows || !is_asked()) return;
   uint v = gl_LocalInvocationID.x;
   uint row_at = launch.w_at + row * launch.row_bytes;
   uint padded = launch.blocks * 256u;

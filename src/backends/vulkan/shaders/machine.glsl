@@ -12,6 +12,8 @@ layout(std430, set = 0, binding = 2) readonly restrict buffer XWords { uint x_wo
 layout(std430, set = 0, binding = 3) restrict buffer Outputs { uint y_words[]; };
 layout(std430, set = 0, binding = 4) readonly restrict buffer Grid { uint grid_words[]; };
 
+layout(std430, set = 0, binding = 5) readonly restrict buffer Route { uint route_words[]; };  // see route.comp
+
 layout(push_constant) uniform Launch {
   uint rows;
   uint cols;        // K
@@ -29,6 +31,9 @@ layout(push_constant) uniform Launch {
   uint exponents_at;
   uint poisoned_at;
   uint xq_at;       // of the weights' format
+  uint used;        // experts a token; 0: this is no product with experts
+  uint expert;      // that W is
+  uint route_at;    // word of the binding
 } launch;
 
 uint group_index() { return gl_WorkGroupID.y * launch.groups_x + gl_WorkGroupID.x; }
@@ -74,10 +79,19 @@ uint to_bfloat(uint bits) {
   return (bits + 0x7FFFu + ((bits >> 16u) & 1u)) >> 16u;
 }
 
+// Whether the product is to be computed: of an expert, whether a token of the slice has it, and all ids are sound.
+bool is_asked() {
+  if (launch.used == 0u) return true;
+  if (route_words[launch.route_at] != 0u) return false;
+  bool asked = false;
+  for (uint i = 1u; i <= launch.tokens * launch.used; ++i) {
+    asked = asked || route_words[launch.route_at + i] == launch.expert;
+  }
+  return asked;
+}
+
 // Two elements of 16 bits share a word, and may be two invocations': each changes its own half alone.
-void store_output(uint row, uint token, uint bits) {
-  if (x_words[launch.poisoned_at + token] != 0u) bits = 0x7FC00000u;
-  uint at = launch.y_at + token * launch.y_stride + row;
+void store_element(uint at, uint bits) {
   if (launch.dtype == 0u) {
     y_words[at] = bits;
     return;
@@ -86,4 +100,13 @@ void store_output(uint row, uint token, uint bits) {
   uint shift = (at & 1u) * 16u;
   atomicAnd(y_words[at >> 1u], ~(0xFFFFu << shift));
   atomicOr(y_words[at >> 1u], value << shift);
+}
+
+void store_output(uint row, uint token, uint bits) {
+  if (x_words[launch.poisoned_at + token] != 0u) bits = 0x7FC00000u;
+  if (launch.used == 0u) store_element(launch.y_at + token * launch.y_stride + row, bits);
+  for (uint i = token * launch.used; i < (token + 1u) * launch.used; ++i) {
+    if (route_words[launch.route_at + 1u + i] != launch.expert) continue;
+    store_element(launch.y_at + i * launch.y_stride + row, bits);
+  }
 }
