@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # Verification and benchmark on a machine with an NVIDIA GPU and nothing else, in ten minutes.
 #
-#   bench/device/h200.sh prepare [--build DIR] [--zoo FILE] [--peer FILE]
+#   bench/device/h200.sh prepare [--build DIR] [--zoo FILE] [--peer FILE] [--vulkan yes]
 #       here: builds the program (the preset release, or what DIR was configured for) and gathers it, the shared
 #       libraries that a bare machine lacks, a zoo file (tools/zoo; .cache/zoo.gguf where it is there) and a peer
-#       (bench/peers/ggml/build.sh --cuda makes one), stripped and compressed, in build/device
-#   build/device/h200.sh run [--to DIR] [--device cuda:N] [--seconds N] [--formats F,...] [-- OPTIONS OF BENCH]
+#       (bench/peers/ggml/build.sh --cuda makes one), stripped and compressed, in build/device;
+#       with --vulkan yes the Vulkan loader too and what NVIDIA's driver loads beside it, from Debian's packages
+#   build/device/h200.sh run [--to DIR] [--device cuda:N|vulkan:N] [--seconds N] [--formats F,...] [-- OPTIONS OF BENCH]
 #       there: needs bash and build/device alone. Devices; verify over every format, layout, plane count and window, the
 #       sweeps of tilings, overlapped launches, groups and experts, offsets past 4 GiB; the zoo's digest on the processor
 #       and on the GPU, compared line by line; the benchmark's table, beside the peer where there is one, and those of
 #       three matrices and of eight experts in one launch; compute-sanitizer's memcheck, racecheck and initcheck on small
-#       problems, where the tool is found. Into DIR ($OUT, else build/device/results): results.json, committed as
+#       problems, where the tool is found (CUDA's alone). Into DIR ($OUT, else build/device/results): results.json, committed as
 #       bench/results/h200.json, table.txt and log.txt.
 #
 # Ends with 0 when all was run and no bit differs, with 1 when one does or a sanitizer complains, with 2 when something
@@ -54,14 +55,28 @@ gather_peer() {
   rm -rf "$of"
 }
 
+# The Vulkan loader, and the libraries of X and GL that NVIDIA's Vulkan driver is linked with, into `$1`/lib/vulkan.
+gather_vulkan() {
+  local packages=(libvulkan1 libegl1 libglvnd0 libopengl0 libgl1 libglx0 libgles2 libx11-6 libxext6 libxcb1 libxcb-glx0
+    libxau6 libxdmcp6 libbsd0 libmd0) folder each
+  folder=$(mktemp -d)
+  (cd "$folder" && apt-get -qq download "${packages[@]}") >&2 || fail "no packages of the Vulkan loader: apt-get download"
+  for each in "$folder"/*.deb; do dpkg -x "$each" "$folder/root"; done
+  mkdir -p "$1/lib/vulkan"
+  find "$folder/root" -name '*.so*' \( -type f -o -type l \) -exec cp -a -t "$1/lib/vulkan" {} +
+  rm -rf "$folder"
+  [[ -e $1/lib/vulkan/libvulkan.so.1 ]] || fail "the packages hold no libvulkan.so.1"
+}
+
 prepare() {
-  local root build="" zoo="" peer=""
+  local root build="" zoo="" peer="" vulkan=no
   root=$(cd "$here/../.." && pwd)
   while (($#)); do
     case $1 in
       --build) build=${2:?} ;;
       --zoo) zoo=${2:?} ;;
       --peer) peer=${2:?} ;;
+      --vulkan) vulkan=${2:?} ;;
       *) fail "unknown option '$1'" ;;
     esac
     shift 2
@@ -74,13 +89,17 @@ prepare() {
     (cd "$root" && cmake --preset release >&2)
   fi
   cmake --build "$build" --target lanewise_program -j "${LANEWISE_JOBS:-$(nproc)}" >&2
-  [[ $("$build/lanewise" devices) != *"left CUDA out"* ]] || fail "the build in '$build' has no CUDA"
+  local listed
+  listed=$("$build/lanewise" devices)
+  [[ $listed != *"left CUDA out"* ]] || fail "the build in '$build' has no CUDA"
+  [[ $vulkan != yes || $listed != *"left Vulkan out"* ]] || fail "the build in '$build' has no Vulkan"
 
   local to=$root/build/device
   rm -rf "$to"
   mkdir -p "$to"
   strip -o "$to/lanewise" "$build/lanewise"
   gather_libraries "$build/lanewise" "$to"
+  [[ $vulkan != yes ]] || gather_vulkan "$to"
   cp "$here/h200.sh" "$to/"
   [[ -z $zoo ]] || cp "$zoo" "$to/zoo.gguf"
   [[ -z $peer ]] || gather_peer "$peer" "$to"
@@ -238,6 +257,7 @@ bench_all() {
 
 # Three processes beside each other: they share the GPU, and nothing is timed any more.
 sanitize() {
+  [[ $device == cuda* ]] || return 0
   say "compute-sanitizer"
   local tool format kind layout problems=() waiting=() code errors found="" where
   for where in compute-sanitizer /usr/local/cuda*/bin/compute-sanitizer; do
@@ -313,6 +333,19 @@ write_results() {
   cp "$work/results.json" "$to/results.json"
 }
 
+# The loader that was carried along, where this machine has none, and the driver's manifest, where it isn't where loaders
+# look.
+find_vulkan() {
+  local icd
+  export LD_LIBRARY_PATH="$LD_LIBRARY_PATH:$here/lib/vulkan"
+  for icd in /etc/vulkan/icd.d/nvidia_icd.json /usr/share/vulkan/icd.d/nvidia_icd.json \
+    /usr/local/nvidia/share/vulkan/icd.d/nvidia_icd.json; do
+    [[ -z ${VK_DRIVER_FILES:-} && -r $icd ]] || continue
+    # Both names: loaders before 1.3.207 know the second alone.
+    export VK_DRIVER_FILES=$icd VK_ICD_FILENAMES=$icd
+  done
+}
+
 run() {
   to=${OUT:-$here/results} device=cuda:0 budget=570 formats=all bench_options=()
   while (($#)); do
@@ -335,6 +368,7 @@ run() {
   export LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
   # ldd names what is missing, and what is too old for the program.
   [[ $(ldd "$program" 2>&1) != *"not found"* ]] || LD_LIBRARY_PATH="$here/lib/own:$LD_LIBRARY_PATH"
+  [[ $device != vulkan* ]] || find_vulkan
   mkdir -p "$to"
   : >"$to/table.txt"
   work=$(mktemp -d)

@@ -27,7 +27,7 @@ std::shared_ptr<gpu::Device> open_vulkan(const vulkan::Overrides& overrides) {
     // Without the layer the bits are tested all the same, but where all must be there.
     if (auto listed = vulkan::list_devices(); !listed && !is_required()) setenv("LANEWISE_VULKAN_VALIDATE", "0", 1);
   }
-  if (std::getenv("XDG_CACHE_HOME") == nullptr) setenv("XDG_CACHE_HOME", LANEWISE_BINARY_DIR, 1);
+  if (std::getenv("XDG_CACHE_HOME") == nullptr) setenv("XDG_CACHE_HOME", LANEWISE_BINARY_DIR "/cache", 1);
   auto opened = vulkan::open_device(0, overrides);
   if (!opened) {
     give_up(opened.error().message);

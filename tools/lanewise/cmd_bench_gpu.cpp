@@ -94,7 +94,9 @@ Exit bench_on_gpu(Context& context, const BenchOptions& options) {
   if (auto fault = check_device(options.device)) return *fault;
   LW_ASSIGN(device, open_gpu(options.device.device));
   LW_ASSIGN(timer, make_gpu_timer(device));
-  return OnGpu(context, options, device, *timer).run();
+  Exit exit = OnGpu(context, options, device, *timer).run();
+  print_warnings(device.get());
+  return exit;
 }
 
 }  // namespace lanewise::program

@@ -46,6 +46,7 @@ class Digest {
     all_.add(name, hash);
     return to_string(hash);
   }
+  void warn() const { print_warnings(site_.gpu().get()); }
   std::string whole() { return to_string(all_.result()); }
 
  private:
@@ -115,6 +116,7 @@ Exit digest(Context& context, const DigestOptions& options) {
     return !stop_asked && !context.out.failed();
   });
   progress.clear();
+  all.warn();
   if (failed) return no_kernel(*failed);
   if (stop_asked) return interrupted();
   if (text) context.out.print("{}  all {} matrices\n", all.whole(), done);

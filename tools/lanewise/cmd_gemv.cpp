@@ -85,6 +85,7 @@ Result<std::string> multiply(const GemvOptions& options, const MatrixView& w, co
   status = lw_gemv(device.get(), matrix.get(), activation.get(), out, &error);
   if (status != LW_OK) return from_c(status, error);
   LW_TRY(site.fetch(y_there, y, y_bytes));
+  print_warnings(site.gpu().get());
   std::array<char, 256> text{};
   status = lw_gemv_explain(device.get(), matrix.get(), activation.get(), text.data(), text.size(), &error);
   if (status != LW_OK) return from_c(status, error);

@@ -148,6 +148,7 @@ class Verifier {
       synthetic();
     }
     progress_.clear();
+    print_warnings(plan_.gpu.get());
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     return finish(took.count(), model.has_value() && plan_.problems.empty());
   }

@@ -84,6 +84,13 @@ Argument declare_planes(Arguments& arguments, std::string* name) {
 
 Error from_c(lw_status status, const lw_error& error) { return {status, error.message, error.offset}; }
 
+void print_warnings(const gpu::Device* device) {
+  if (device == nullptr) return;
+  for (const std::string& warning : device->warnings()) {
+    fmt::print(stderr, "lanewise: warning: {}\n", gguf::escape_for_terminal(warning, warning.size()));
+  }
+}
+
 Result<DeviceHandle> open_device(const DeviceOptions& options) {
   lw_device_options wanted = LW_DEVICE_OPTIONS_INIT;
   wanted.threads = thread_count(options);

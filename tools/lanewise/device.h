@@ -65,4 +65,7 @@ Error from_c(lw_status status, const lw_error& error);
 
 Result<DeviceHandle> open_device(const DeviceOptions& options);
 
+/// What a device has found wrong with kernels of its own, on stderr. Null: the CPU, which says nothing.
+void print_warnings(const gpu::Device* device);
+
 }  // namespace lanewise::program
