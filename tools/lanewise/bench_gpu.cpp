@@ -351,6 +351,7 @@ class GpuMatrix {
     GpuFigure figure;
     figure.us = median(us) / static_cast<double>(products_);
     figure.spread = spread_of(us);
+    figure.submit_us = chain->submit_us();
     return figure;
   }
 

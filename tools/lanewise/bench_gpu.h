@@ -26,6 +26,7 @@ struct GpuFigure {
   double spread = 0;    ///< (slowest replay - fastest) / median
   double floor_us = 0;  ///< the read floor: median over all replays beside this matrix
   double fraction = 0;  ///< floor_us / us
+  double submit_us = 0;  ///< of a whole chain, on the host beside it: see gpu::Chain
 };
 
 /// What a window took; of a peer's time, `over_ours` is peer / (plain + image).

@@ -79,6 +79,11 @@ void GpuBenchReport::summary() {
     out_.print("finding the experts of {} token{}: {:.2f} us, part of no other figure\n", time.problem.tokens,
                time.problem.tokens == 1 ? "" : "s", *time.route_us);
   }
+  std::vector<double> submits;
+  for (const GpuTime& time : times_) submits.push_back(time.plain.submit_us);
+  if (median(submits) != 0) {
+    out_.print("submitting a chain and learning of its end: {:.0f} us (median), part of no figure\n", median(submits));
+  }
   if (!machine_.peer) return;
   out_.text("x peer: peer us / (plain us + image us), so that above 1 ours is the faster\n");
   print_without_peer();
@@ -112,6 +117,7 @@ Json GpuBenchReport::json() const {
       added["overlapped_floor_us"] = time.overlapped->floor_us;
       added["overlapped_fraction"] = time.overlapped->fraction;
     }
+    if (time.plain.submit_us != 0) added["submit_us"] = time.plain.submit_us;
     added["over_first_window"] = over_first_[i];
     added["products"] = time.products;
     end_case_json(added, time);
@@ -119,6 +125,7 @@ Json GpuBenchReport::json() const {
   }
   Json document =
       begin_document({{"device", machine_.info.name},
+                      {"about", machine_.info.about},
                       {"compute_capability", fmt::format("{}.{}", machine_.info.major, machine_.info.minor)},
                       {"multiprocessors", machine_.info.multiprocessors},
                       {"memory_bytes", machine_.info.memory_bytes},

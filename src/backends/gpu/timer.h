@@ -29,6 +29,9 @@ class Chain {
   Chain& operator=(const Chain&) = delete;
   /// Runs all of it, waits, and gives the microseconds that it took on the device.
   virtual Result<double> replay() = 0;
+  /// Microseconds that the host took for the last replay beyond those: giving it to the driver, and learning that it is
+  /// done. 0: not measured.
+  [[nodiscard]] virtual double submit_us() const { return 0; }
 
  protected:
   Chain() = default;

@@ -80,6 +80,18 @@ Outcome OpenDevice::open_on(VkDevice device, VkQueue queue) {
 }
 
 Outcome OpenDevice::set_up(VkQueue queue) {
+  // Which memory buffers may lie in is the same for all of one usage.
+  VkBufferCreateInfo probe{};
+  probe.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+  probe.size = 256;
+  probe.usage =
+      VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  VkBuffer buffer = VK_NULL_HANDLE;
+  LW_TRY(check(functions_.CreateBuffer(device_, &probe, nullptr, &buffer), "opening " + info().id()));
+  VkMemoryRequirements needs{};
+  functions_.GetBufferMemoryRequirements(device_, buffer, &needs);
+  functions_.DestroyBuffer(device_, buffer, nullptr);
+  LW_TRY(choose_memory(instance_->functions(), needs.memoryTypeBits, physical_));
   heap_.emplace(functions_, device_, physical_.memory_type, physical_.most_at_once);
   queue_.emplace(functions_, device_, queue, physical_.queue_family);
   pipelines_.emplace(functions_, device_, physical_, overrides_.spoiled, overrides_.spoiled_by);
@@ -95,7 +107,8 @@ Outcome OpenDevice::make_staging() {
   VkBufferCreateInfo create{};
   create.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
   create.size = staging_bytes;
-  create.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  create.usage =
+      VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
   LW_TRY(check(functions_.CreateBuffer(device_, &create, nullptr, &staging_), what));
   VkMemoryRequirements needs{};
   functions_.GetBufferMemoryRequirements(device_, staging_, &needs);

@@ -34,32 +34,6 @@ std::string version_text(std::uint32_t version) {
          std::to_string(VK_API_VERSION_PATCH(version));
 }
 
-void find_memory(const Functions& vk, Physical& found) {
-  VkPhysicalDeviceMemoryProperties memory{};
-  vk.GetPhysicalDeviceMemoryProperties(found.handle, &memory);
-  constexpr std::uint32_t none = UINT32_MAX;
-  std::uint32_t local = none;
-  std::uint32_t staging = none;
-  std::uint64_t room = 0;
-  const auto flags = [&](std::uint32_t type) { return memory.memoryTypes[type].propertyFlags; };
-  constexpr VkMemoryPropertyFlags seen = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-  for (std::uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
-    const std::uint64_t heap = memory.memoryHeaps[memory.memoryTypes[i].heapIndex].size;
-    if ((flags(i) & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT) != 0 && heap > room) {
-      local = i;
-      room = heap;
-    }
-    if ((flags(i) & seen) != seen) continue;
-    // Cached is what reading back wants.
-    const bool cached = (flags(i) & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) != 0;
-    if (staging == none || (cached && (flags(staging) & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) == 0)) staging = i;
-  }
-  found.info.memory_bytes = room;
-  found.memory_type = local;
-  found.staging_type = staging;
-  if (local == none || staging == none) found.info.why_not = "it has no memory that kernels or the host can use";
-}
-
 bool find_queue(const Functions& vk, Physical& found) {
   std::uint32_t count = 0;
   vk.GetPhysicalDeviceQueueFamilyProperties(found.handle, &count, nullptr);
@@ -119,6 +93,36 @@ bool is_meant(const char* wanted, std::size_t index, const std::string& name) {
 }
 
 }  // namespace
+
+Outcome choose_memory(const Functions& functions, std::uint32_t allowed, Physical& physical) {
+  VkPhysicalDeviceMemoryProperties memory{};
+  functions.GetPhysicalDeviceMemoryProperties(physical.handle, &memory);
+  constexpr std::uint32_t none = UINT32_MAX;
+  std::uint32_t local = none;
+  std::uint32_t staging = none;
+  std::uint64_t room = 0;
+  const auto flags = [&](std::uint32_t type) { return memory.memoryTypes[type].propertyFlags; };
+  constexpr VkMemoryPropertyFlags seen = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  for (std::uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
+    if ((allowed >> i & 1u) == 0) continue;
+    const std::uint64_t heap = memory.memoryHeaps[memory.memoryTypes[i].heapIndex].size;
+    if ((flags(i) & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT) != 0 && heap > room) {
+      local = i;
+      room = heap;
+    }
+    if ((flags(i) & seen) != seen) continue;
+    // Cached is what reading back wants.
+    const bool cached = (flags(i) & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) != 0;
+    if (staging == none || (cached && (flags(staging) & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) == 0)) staging = i;
+  }
+  if (local == none || staging == none) {
+    return make_error(LW_ERROR_DEVICE, physical.info.name + " has no memory that kernels or the host can use");
+  }
+  physical.info.memory_bytes = room;
+  physical.memory_type = local;
+  physical.staging_type = staging;
+  return Done{};
+}
 
 Physical describe(const Instance& instance, VkPhysicalDevice device) {
   const Functions& vk = instance.functions();
@@ -207,7 +211,7 @@ Physical describe(const Instance& instance, VkPhysicalDevice device) {
                      (!found.has_dot ? "by parts"
                       : in_hardware  ? "in hardware"
                                      : "by the driver");
-  find_memory(vk, found);
+  (void)choose_memory(vk, UINT32_MAX, found);  // for its size; which types buffers may use, a device says once opened
   if (!find_queue(vk, found)) found.info.why_not = "it has no queue that computes";
   if (limits.maxPerStageDescriptorStorageBuffers < bindings) found.info.why_not = "its shaders can't see six buffers";
   if (!has_extension(extensions, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) {

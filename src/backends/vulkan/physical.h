@@ -37,5 +37,7 @@ struct Physical {
 /// What can't be used is among them, with its reason.
 std::vector<Physical> describe_devices(const Instance& instance);
 Physical describe(const Instance& instance, VkPhysicalDevice device);
+/// Chooses `memory_type` and `staging_type` among those that buffers may lie in (a bit each).
+Outcome choose_memory(const Functions& functions, std::uint32_t allowed, Physical& physical);
 
 }  // namespace lanewise::vulkan

@@ -3,6 +3,7 @@
 #include "backends/gpu/timer.h"
 
 #include <array>
+#include <chrono>
 #include <utility>
 
 #include "backends/vulkan/device.h"
@@ -25,19 +26,25 @@ class CommandChain final : public gpu::Chain {
   Result<double> replay() override {
     const std::lock_guard lock(device_->mutex());
     LW_TRY(device_->queue().finish());
+    const auto begin = std::chrono::steady_clock::now();
     LW_TRY(device_->queue().run(commands_));
+    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
     std::array<std::uint64_t, 2> ticks{};
     LW_TRY(check(device_->functions().GetQueryPoolResults(device_->handle(), clock_, 0, 2, sizeof ticks, ticks.data(),
                                                           sizeof(std::uint64_t),
                                                           VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
                  "reading the device's clock"));
-    return static_cast<double>(ticks[1] - ticks[0]) * device_->physical().tick_ns / 1e3;
+    const double us = static_cast<double>(ticks[1] - ticks[0]) * device_->physical().tick_ns / 1e3;
+    submit_us_ = took.count() - us;
+    return us;
   }
+  [[nodiscard]] double submit_us() const override { return submit_us_; }
 
  private:
   std::shared_ptr<OpenDevice> device_;
   VkCommandBuffer commands_;
   VkQueryPool clock_;
+  double submit_us_ = 0;
 };
 
 class CommandTimer final : public gpu::Timer {
