@@ -89,6 +89,21 @@ TEST_P(VulkanFormats, EveryKernel) {
   expect_no_complaint(*device);
 }
 
+// Workgroups of other sizes, and two rows an invocation, which is how GPUs take eight tokens.
+TEST_P(VulkanFormats, EveryShapeOfWorkgroups) {
+  constexpr std::array kinds = {Format::Q4_0, Format::Q4_K, Format::Q6_K, Format::MXFP4, Format::NVFP4};
+  if (std::ranges::count(kinds, GetParam().format) == 0) return;
+  const Matrix matrix = make(75, 3 * 256, Fill::gauss);
+  for (const std::uint32_t group_size : {64U, 128U, 256U}) {
+    vulkan::Overrides shape;
+    shape.group_size = group_size;
+    shape.lane_rows = 2;
+    LW_VULKAN_OR_RETURN(device, shape);
+    expect_right(matrix, device, Planes::x16, Layout::rows16, "", {1, 7}, false);
+    expect_no_complaint(*device);
+  }
+}
+
 TEST_P(VulkanFormats, EveryTypeOfY) {
   LW_VULKAN_OR_RETURN(device);
   const Matrix matrix = make(21, 3 * 256, Fill::gauss);

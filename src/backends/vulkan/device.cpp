@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -237,11 +238,19 @@ Outcome OpenDevice::fill(void* to, std::uint8_t byte, std::uint64_t bytes) {
 
 // One for the process while anyone holds it, so that memory of one handle is memory of all.
 Result<std::shared_ptr<gpu::Device>> open_device(std::uint32_t ordinal) {
+  // For measuring: how large workgroups are, and how many rows an invocation has at eight tokens.
+  const auto number = [](const char* variable) {
+    const char* const text = std::getenv(variable);
+    return text == nullptr ? 0U : static_cast<std::uint32_t>(std::strtoul(text, nullptr, 10));
+  };
+  Overrides measured;
+  measured.group_size = number("LANEWISE_VULKAN_GROUP");
+  measured.lane_rows = number("LANEWISE_VULKAN_LANE_ROWS");
   static std::mutex opening;
   static std::map<std::uint32_t, std::weak_ptr<gpu::Device>> opened;
   const std::lock_guard lock(opening);
   if (auto found = opened[ordinal].lock()) return found;
-  LW_ASSIGN(device, open_device(ordinal, {}));
+  LW_ASSIGN(device, open_device(ordinal, measured));
   opened[ordinal] = device;
   return device;
 }
@@ -262,6 +271,16 @@ Result<std::shared_ptr<gpu::Device>> open_device(std::uint32_t ordinal, const Ov
   if (overrides.most_at_once != 0) physical.most_at_once = overrides.most_at_once;
   if (overrides.most_bound != 0) physical.most_bound = overrides.most_bound;
   if (overrides.most_groups != 0) physical.most_groups[0] = overrides.most_groups;
+  if (overrides.group_size != 0) {
+    if (overrides.group_size % 64 != 0 || overrides.group_size > physical.group_size) {
+      return make_error(LW_ERROR_ARGUMENT, "workgroups of " + std::to_string(overrides.group_size) +
+                                               " invocations: multiples of 64 up to " +
+                                               std::to_string(physical.group_size));
+    }
+    physical.group_size = overrides.group_size;
+  }
+  if (overrides.lane_rows > 2) return make_error(LW_ERROR_ARGUMENT, "an invocation has one row or two");
+  if (overrides.lane_rows != 0) physical.lane_rows = overrides.lane_rows;
   physical.info.capabilities |= overrides.capabilities;
   auto device = std::make_shared<OpenDevice>(instance, std::move(physical), overrides);
   LW_TRY(device->open());

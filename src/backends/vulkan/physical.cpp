@@ -202,6 +202,8 @@ Physical describe(const Instance& instance, VkPhysicalDevice device) {
   found.info.multiprocessors = has_multiprocessors ? multiprocessors.shaderSMCount : 0;
   found.info.shared_bytes = limits.maxComputeSharedMemorySize;
   const bool is_processor = properties.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  // x, which all rows of eight tokens read from a cache, is what a GPU waits for then: two rows share each load.
+  found.lane_rows = is_processor ? 1 : 2;
   found.info.capabilities = CAP_VULKAN;
   if (found.has_dot) found.info.capabilities |= CAP_PACKED_DOT | (is_processor ? CAP_NONE : CAP_VULKAN_GPU);
   const bool in_hardware = dot.integerDotProduct4x8BitPackedSignedAccelerated != 0;

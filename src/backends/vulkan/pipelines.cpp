@@ -6,13 +6,15 @@
 namespace lanewise::vulkan {
 namespace {
 
-// Constants 0 to 4 of the shaders (shaders/machine.glsl); those that a shader lacks are nothing to it.
+// Constants 0 to 6 of the shaders (shaders/machine.glsl); those that a shader lacks are nothing to it.
 struct Constants {
   std::uint32_t group_size = 0;
   std::uint32_t slots = 0;
   std::uint32_t planes = 0;
   std::uint32_t columns = 0;
   std::uint32_t partials = 0;
+  std::uint32_t lane_rows = 1;
+  std::uint32_t sums = 0;
 };
 
 std::string shader_name(const PipelineKey& key) {
@@ -80,6 +82,11 @@ std::uint32_t Pipelines::group_size(const PipelineKey& key) const {
   return physical_.group_size;
 }
 
+std::uint32_t Pipelines::lane_rows(const PipelineKey& key) const {
+  const bool codes = key.kind == PipelineKey::product && vulkan_kernels()[key.row].formats == FormatClass::CODES;
+  return codes && key.slots == 8 ? physical_.lane_rows : 1;
+}
+
 Result<VkPipeline> Pipelines::get(const PipelineKey& key) {
   if (const auto found = made_.find(key); found != made_.end()) return found->second;
   LW_ASSIGN(pipeline, make(key));
@@ -99,7 +106,8 @@ std::string Pipelines::fingerprint(const PipelineKey& key) const {
   for (const std::uint32_t word : with_float_controls(find_shader(shader_of(key)), physical_.controls)) {
     hash = (hash ^ word) * 0x100000001B3ULL;
   }
-  return to_string(key) + ":" + std::to_string(hash);
+  return to_string(key) + ":" + std::to_string(group_size(key)) + ":" + std::to_string(lane_rows(key)) + ":" +
+         std::to_string(hash);
 }
 
 Result<VkPipeline> Pipelines::make(const PipelineKey& key) const {
@@ -121,7 +129,9 @@ Result<VkPipeline> Pipelines::make(const PipelineKey& key) const {
   constants.planes = key.planes;
   constants.columns = std::uint32_t{key.slots} * key.planes;
   constants.partials = constants.group_size * key.slots;
-  std::array<VkSpecializationMapEntry, 5> entries{};
+  constants.lane_rows = lane_rows(key);
+  constants.sums = constants.lane_rows * constants.columns;
+  std::array<VkSpecializationMapEntry, 7> entries{};
   for (std::uint32_t i = 0; i < entries.size(); ++i) entries[i] = {i, i * 4, 4};
   const VkSpecializationInfo specialisation{static_cast<std::uint32_t>(entries.size()), entries.data(),
                                             sizeof constants, &constants};

@@ -47,6 +47,8 @@ class Pipelines {
   [[nodiscard]] std::string fingerprint(const PipelineKey& key) const;
   /// Invocations of a workgroup.
   [[nodiscard]] std::uint32_t group_size(const PipelineKey& key) const;
+  /// Rows of an invocation that multiplies codes.
+  [[nodiscard]] std::uint32_t lane_rows(const PipelineKey& key) const;
 
  private:
   Result<VkPipeline> make(const PipelineKey& key) const;

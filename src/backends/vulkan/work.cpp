@@ -245,7 +245,7 @@ Outcome OpenDevice::launch_rows(PipelineKey key, const gpu::Launch& what, const 
     bounds[count++] = {table, table_of(format).size_bytes(), false, 4};
   }
   for (Bound& bound : std::span(bounds).first(count)) LW_TRY(bind(bound));
-  const std::uint32_t group_rows = info.is_float() ? 1 : pipelines_->group_size(key) / 8;
+  const std::uint32_t group_rows = info.is_float() ? 1 : pipelines_->group_size(key) / 8 * pipelines_->lane_rows(key);
   const auto grid = grid_of(ceil_div(rows, group_rows));
   if (!grid || what.cols >= most_words32 || target.y_stride >= most_words32) return too_large("a product");
   const std::uint64_t xq =

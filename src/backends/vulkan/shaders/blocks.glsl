@@ -1,9 +1,9 @@
 // How a word of a block is read, at any byte of it: LW_ROWS16 defined, from the layout rows16, where the words of sixteen
 // rows stand side by side; otherwise from GGUF's own bytes. Fields are read by the parts that the decode file names.
 
-// uint w_words[], uint blocks of a row, and format.glsl come before.
-uint row_at;     // raw: the byte at which the row starts; rows16: its word in the tile's first sixteen
-uint beside_at;  // rows16: the byte of the row's first bytes beside the words
+// uint w_words[], format.glsl and LW_LANE_ROWS, the rows that an invocation has, come before.
+uint row_at[LW_LANE_ROWS];     // raw: the byte at which a row starts; rows16: its word in the tile's first sixteen
+uint beside_at[LW_LANE_ROWS];  // rows16: the byte of the row's first bytes beside the words
 
 #if defined(LW_ROWS16)
 // Four bytes of each block stand in words, from byte `lead` on; bytes % 4 beside them: see layout/rows16.h.
@@ -11,36 +11,36 @@ uint beside_at;  // rows16: the byte of the row's first bytes beside the words
 #define LW_BESIDE (LW_BLOCK_BYTES % 4u)
 #define LW_LEAD (LW_quad_part(0u, 0u).byte % 4u)
 
-void find_row(uint row, uint base, uint row_bytes, uint row_blocks) {
+void find_row(uint r, uint row, uint base, uint row_bytes, uint row_blocks) {
   uint tile = base + (row / 16u) * 16u * row_bytes;
-  row_at = tile / 4u + row % 16u;
-  beside_at = tile + row_blocks * LW_WORDS * 64u + row % 16u * LW_BESIDE;
+  row_at[r] = tile / 4u + row % 16u;
+  beside_at[r] = tile + row_blocks * LW_WORDS * 64u + row % 16u * LW_BESIDE;
 }
-uint tile_word(uint block, uint index) { return w_words[row_at + (block * LW_WORDS + index) * 16u]; }
-uint beside(uint block) {
-  uint at = beside_at + block * 16u * LW_BESIDE;
+uint tile_word(uint r, uint block, uint index) { return w_words[row_at[r] + (block * LW_WORDS + index) * 16u]; }
+uint beside(uint r, uint block) {
+  uint at = beside_at[r] + block * 16u * LW_BESIDE;
   return (w_words[at >> 2u] >> (8u * (at & 3u))) & ((1u << (8u * LW_BESIDE)) - 1u);
 }
-uint load_word(uint block, uint byte) {
+uint load_word(uint r, uint block, uint byte) {
 #if LW_BLOCK_BYTES % 4 != 0
-  if (byte < LW_LEAD) return (beside(block) >> (8u * byte)) | (tile_word(block, 0u) << (8u * (LW_LEAD - byte)));
+  if (byte < LW_LEAD) return (beside(r, block) >> (8u * byte)) | (tile_word(r, block, 0u) << (8u * (LW_LEAD - byte)));
 #endif
   uint at = byte - LW_LEAD;
   uint index = at >> 2u;
   uint shift = 8u * (at & 3u);
-  uint low = tile_word(block, index);
+  uint low = tile_word(r, block, index);
   if (shift == 0u) return low;
 #if LW_BLOCK_BYTES % 4 != 0
-  uint high = index + 1u < LW_WORDS ? tile_word(block, index + 1u) : beside(block);
+  uint high = index + 1u < LW_WORDS ? tile_word(r, block, index + 1u) : beside(r, block);
 #else
-  uint high = tile_word(block, index + 1u);
+  uint high = tile_word(r, block, index + 1u);
 #endif
   return (low >> shift) | (high << (32u - shift));
 }
 #else
-void find_row(uint row, uint base, uint row_bytes, uint row_blocks) { row_at = base + row * row_bytes; }
-uint load_word(uint block, uint byte) {
-  uint at = row_at + block * LW_BLOCK_BYTES + byte;
+void find_row(uint r, uint row, uint base, uint row_bytes, uint row_blocks) { row_at[r] = base + row * row_bytes; }
+uint load_word(uint r, uint block, uint byte) {
+  uint at = row_at[r] + block * LW_BLOCK_BYTES + byte;
   uint index = at >> 2u;
   uint shift = 8u * (at & 3u);
   uint low = w_words[index];
@@ -50,16 +50,16 @@ uint load_word(uint block, uint byte) {
 }
 #endif
 
-uint load_part(uint block, LwPart part) { return (load_word(block, part.byte) >> part.shift) & part.mask; }
+uint load_part(uint r, uint block, LwPart part) { return (load_word(r, block, part.byte) >> part.shift) & part.mask; }
 
 #define LW_FIELD(role, ROLE)                                   \
-  uint role##_field(uint block, uint index) {                  \
+  uint role##_field(uint r, uint block, uint index) {          \
     uint raw = 0u;                                             \
     uint width = 0u;                                           \
     [[unroll]] for (uint i = 0u; i < uint(ROLE); ++i) {        \
       LwPart part = LW_##role##_part(index, i);                \
       if (part.mask == 0u) continue;                           \
-      raw |= load_part(block, part) << width;                  \
+      raw |= load_part(r, block, part) << width;               \
       width += uint(bitCount(part.mask));                      \
     }                                                          \
     return raw;                                                \
@@ -69,9 +69,9 @@ LW_FIELD(mn, LW_MN_PARTS)
 LW_FIELD(d, LW_D_PARTS)
 LW_FIELD(m, LW_M_PARTS)
 
-uint load_quad(uint block, uint quad) {
-  uint p0 = load_part(block, LW_quad_part(quad, 0u));
-  uint p1 = LW_QUAD_PARTS > 1 ? load_part(block, LW_quad_part(quad, 1u)) : 0u;
-  uint p2 = LW_QUAD_PARTS > 2 ? load_part(block, LW_quad_part(quad, 2u)) : 0u;
+uint load_quad(uint r, uint block, uint quad) {
+  uint p0 = load_part(r, block, LW_quad_part(quad, 0u));
+  uint p1 = LW_QUAD_PARTS > 1 ? load_part(r, block, LW_quad_part(quad, 1u)) : 0u;
+  uint p2 = LW_QUAD_PARTS > 2 ? load_part(r, block, LW_quad_part(quad, 2u)) : 0u;
   return LW_quad(quad, p0, p1, p2);
 }

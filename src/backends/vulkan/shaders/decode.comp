@@ -20,6 +20,7 @@ uint without_payload(float value) {
 }
 
 #if LW_KIND != LW_FORMAT_FLOAT
+#define LW_LANE_ROWS 1
 #include "blocks.glsl"
 float product(float a, float b) {
   precise float both = a * b;
@@ -38,18 +39,18 @@ void main() {
 #endif
   y_words[launch.y_at + index] = without_payload(LW_value(raw));
 #else
-  find_row(0u, launch.w_at, 0u, 0u);
+  find_row(0u, 0u, launch.w_at, 0u, 0u);
   uint block = index / uint(LW_ELEMENTS / 4);
   uint quad = index % uint(LW_ELEMENTS / 4);
-  uint codes = load_quad(block, quad);
+  uint codes = load_quad(0u, block, quad);
   uint dgroup = 4u * quad / LW_DGROUP;
 #if LW_KIND == LW_FORMAT_EXP
-  int exponent = LW_exponent(d_field(block, dgroup));
+  int exponent = LW_exponent(d_field(0u, block, dgroup));
 #else
-  float scale = product(LW_d(d_field(block, dgroup)), float(LW_sc(sc_field(block, 4u * quad / LW_GROUP))));
+  float scale = product(LW_d(d_field(0u, block, dgroup)), float(LW_sc(sc_field(0u, block, 4u * quad / LW_GROUP))));
 #endif
 #if LW_HAS_MIN
-  float low = product(LW_m(m_field(block, dgroup)), float(LW_mn(mn_field(block, 4u * quad / LW_GROUP))));
+  float low = product(LW_m(m_field(0u, block, dgroup)), float(LW_mn(mn_field(0u, block, 4u * quad / LW_GROUP))));
 #endif
   [[unroll]] for (uint i = 0u; i < 4u; ++i) {
     int code = lw_sign_extend8(codes >> (8u * i));

@@ -5,6 +5,8 @@ layout(constant_id = 1) const uint SLOTS = 1u;      // tokens of the slice that 
 layout(constant_id = 2) const uint PLANES = 2u;     // of x
 layout(constant_id = 3) const uint COLUMNS = 2u;    // SLOTS * PLANES
 layout(constant_id = 4) const uint PARTIALS = 256u; // r[g] of a workgroup: local_size_x * SLOTS
+layout(constant_id = 5) const uint LANE_ROWS = 1u;  // of an invocation that multiplies codes
+layout(constant_id = 6) const uint SUMS = 2u;       // LANE_ROWS * COLUMNS
 
 layout(std430, set = 0, binding = 0) readonly restrict buffer Weights { uint w_words[]; };
 layout(std430, set = 0, binding = 1) readonly restrict buffer XQuads { uvec4 x_quads[]; };  // the slice, as quads of codes
