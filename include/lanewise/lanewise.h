@@ -229,9 +229,9 @@ typedef struct lw_device_info {
   { sizeof(lw_device_info), 0, NULL, NULL }
 LW_API lw_status lw_device_query(const lw_device* device, lw_device_info* out);
 
-/* Memory that the device's kernels reach, for x, y and workspaces, aligned to 256 bytes. On a CPU it is ordinary memory,
- * on a CUDA device the runtime's. On a Vulkan device addresses are the library's own: they count bytes as pointers do,
- * and the host can't read or write through them. */
+/* Memory that the device's kernels reach, for x, y and workspaces, aligned to 256 bytes. On a CPU it is ordinary
+ * memory, on a CUDA device the runtime's. On a Vulkan device addresses are the library's own: they count bytes as
+ * pointers do, and the host can't read or write through them. */
 LW_API lw_status lw_memory_allocate(lw_device* device, uint64_t bytes, void** out, lw_error* error);
 /* Once nothing that was enqueued uses it any more. Freeing NULL does nothing. */
 LW_API void lw_memory_free(lw_device* device, void* memory);
@@ -242,21 +242,21 @@ LW_API lw_status lw_memory_copy(lw_device* device, void* to, const void* from, u
 /* ---- Vulkan ----
  *
  * "vulkan:N" opens a device of the library's own. Calls go to its one queue, in batches: lw_device_wait and
- * lw_memory_copy submit what is left and wait. An engine with a VkDevice of its own gives that instead, and its buffers:
- * products may then be recorded into its command buffers (lw_device_on_stream with a VkCommandBuffer that is being
- * recorded, outside of a render pass). Each command of the library's is preceded there by a barrier that waits for all
- * kernels and copies before it; what follows needs one of the engine's. Matrices, activations, copies, calls without a
- * command buffer and the first product of each kind use the queue: not while the engine does. */
+ * lw_memory_copy submit what is left and wait. An engine with a VkDevice of its own gives that instead, and its
+ * buffers: products may then be recorded into its command buffers (lw_device_on_stream with a VkCommandBuffer that is
+ * being recorded, outside of a render pass). Each command of the library's is preceded there by a barrier that waits
+ * for all kernels and copies before it; what follows needs one of the engine's. Matrices, activations, copies, calls
+ * without a command buffer and the first product of each kind use the queue: not while the engine does. */
 
 typedef struct lw_vulkan {
   uint32_t struct_size;
-  uint32_t queue_family; /* of `queue`: one that computes */
-  void* instance;        /* VkInstance, of version 1.1 or later */
-  void* physical_device; /* VkPhysicalDevice */
-  void* device;          /* VkDevice, made with VK_KHR_push_descriptor */
-  void* queue;           /* VkQueue */
+  uint32_t queue_family;        /* of `queue`: one that computes */
+  void* instance;               /* VkInstance, of version 1.1 or later */
+  void* physical_device;        /* VkPhysicalDevice */
+  void* device;                 /* VkDevice, made with VK_KHR_push_descriptor */
+  void* queue;                  /* VkQueue */
   void* get_instance_proc_addr; /* PFN_vkGetInstanceProcAddr */
-  int32_t has_dot_product; /* 1: the device was made with the feature shaderIntegerDotProduct */
+  int32_t has_dot_product;      /* 1: the device was made with the feature shaderIntegerDotProduct */
 } lw_vulkan;
 #define LW_VULKAN_INIT \
   { sizeof(lw_vulkan), 0, NULL, NULL, NULL, NULL, NULL, 0 }

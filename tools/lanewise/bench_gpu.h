@@ -22,10 +22,10 @@ namespace lanewise::program {
 
 /// One kind of launch.
 struct GpuFigure {
-  double us = 0;        ///< a product: median of the replays, over the chain's length
-  double spread = 0;    ///< (slowest replay - fastest) / median
-  double floor_us = 0;  ///< the read floor: median over all replays beside this matrix
-  double fraction = 0;  ///< floor_us / us
+  double us = 0;         ///< a product: median of the replays, over the chain's length
+  double spread = 0;     ///< (slowest replay - fastest) / median
+  double floor_us = 0;   ///< the read floor: median over all replays beside this matrix
+  double fraction = 0;   ///< floor_us / us
   double submit_us = 0;  ///< of a whole chain, on the host beside it: see gpu::Chain
 };
 
