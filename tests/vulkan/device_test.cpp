@@ -55,7 +55,7 @@ std::vector<float> by_device(const std::shared_ptr<gpu::Device>& device, const M
   operand.w.data = loaded->data();
   const KernelDesc* const kernel =
       find_kernel({w.format, w.rows, w.cols, tokens, Planes::x16, layout}, "vulkan", device->capabilities());
-  const Outcome multiplied = gpu::multiply(*device, *kernel, {&operand, 1}, *image, false, nullptr);
+  const Outcome multiplied = gpu::multiply(*device, *kernel, {&operand, 1}, *image, {}, nullptr);
   EXPECT_TRUE(multiplied) << multiplied.error().message;
   EXPECT_TRUE(device->wait(nullptr));
   EXPECT_TRUE(device->copy(y.data(), out.data(), y.size() * sizeof(float)));
@@ -163,7 +163,7 @@ TEST(VulkanBatches, OrderWhatDepends) {
     ASSERT_TRUE(image->set({from, Dtype::f32, 1, 256, 256}, false, nullptr));
     gpu::Operand operand{w, {to, Dtype::f32, 256}};
     operand.w.data = loaded.data();
-    ASSERT_TRUE(gpu::multiply(*device, *kernel, {&operand, 1}, *image, false, nullptr));
+    ASSERT_TRUE(gpu::multiply(*device, *kernel, {&operand, 1}, *image, {}, nullptr));
     wanted = by_scalar(w, wanted, 1);
   }
   std::vector<float> got(256);
