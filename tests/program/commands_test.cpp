@@ -343,7 +343,7 @@ TEST_F(Commands, DevicesVersionHelpCompletions) {
   EXPECT_GE(devices["devices"][0]["kernels"].size(), formats().size());
   EXPECT_EQ(devices["devices"][0]["isa"][0], "scalar");
   const Finished text = run({"devices"});
-  EXPECT_NE(text.out.find("metal   not in this build"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("metal    not in this build"), std::string::npos) << text.out;
   std::size_t at = 1;
   for (const GpuBackend& backend : gpu_backends()) {
     const std::string name(backend.name);

@@ -39,7 +39,7 @@ void print_kernels(Context& context, std::string_view backend, std::uint32_t cap
     const auto takes =
         std::ranges::count_if(formats(), [&](const FormatInfo& info) { return can_run(kernel, info, capabilities); });
     if (takes == 0) continue;
-    context.out.print("        {:<8} layout {:<7} {} {} formats\n", kernel.name, layout_name(kernel.layout), takes,
+    context.out.print("         {:<8} layout {:<7} {} {} formats\n", kernel.name, layout_name(kernel.layout), takes,
                       kernel.formats == FormatClass::FLOATS ? "float" : "quantised");
   }
 }
@@ -69,15 +69,15 @@ Json describe(const DeviceEntry& entry) {
 void print(Context& context, const DeviceEntry& entry) {
   if (entry.gpu) {
     constexpr double gib = 1073741824.0;
-    context.out.print("{:<8}{}, {}, {:.1f} GiB{}{}\n", entry.name, entry.gpu->name, entry.gpu->about,
+    context.out.print("{:<9}{}, {}, {:.1f} GiB{}{}\n", entry.name, entry.gpu->name, entry.gpu->about,
                       static_cast<double>(entry.gpu->memory_bytes) / gib,
                       entry.why_not.empty() ? "" : "; not usable: ", entry.why_not);
     if (context.quiet || !entry.why_not.empty()) return;
     print_kernels(context, entry.gpu->backend, entry.gpu->capabilities);
   } else if (!entry.why_not.empty()) {
-    context.out.print("{:<8}{}\n", entry.name, entry.why_not);
+    context.out.print("{:<9}{}\n", entry.name, entry.why_not);
   } else {
-    context.out.print("{:<8}{}, {} threads, instruction sets: {}\n", entry.name, cpu_description(), cpu_count(),
+    context.out.print("{:<9}{}, {} threads, instruction sets: {}\n", entry.name, cpu_description(), cpu_count(),
                       fmt::join(cpu_isas(), ", "));
     if (!context.quiet) print_kernels(context, "cpu", cpu_capabilities());
   }
