@@ -11,8 +11,6 @@
 namespace lanewise {
 namespace {
 
-// What memory holds before something is made in it, so that what is left out is no zero.
-constexpr std::uint8_t unmade = 0xA5;
 // Between tokens of a y whose W has its halves apart: the third of them starts past 2^31.
 constexpr std::uint64_t wide_gap = std::uint64_t{1} << 30;
 constexpr std::uint64_t copied_at_once = std::uint64_t{64} << 20;

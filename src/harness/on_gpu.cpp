@@ -10,9 +10,6 @@ namespace {
 // Never zero, which is what a stray write writes most.
 std::uint8_t device_canary(std::uint64_t at) { return static_cast<std::uint8_t>((0x3AU ^ (at * 29U)) | 1U); }
 
-// What the image of x holds before it is made, so that what its kernel leaves out is no zero.
-constexpr std::uint8_t unmade = 0xA5;
-
 void note(BitCount& count, std::uint64_t token, std::uint64_t k, std::uint32_t got, std::uint32_t expected) {
   Difference pair;
   pair.token = token;

@@ -69,6 +69,9 @@ struct Vectors {
   std::uint64_t count;
 };
 
+/// What device memory holds before something is made in it, so that what is left out is no zero.
+inline constexpr std::uint8_t unmade = 0xA5;
+
 /// Ids that each token of a case with experts has, and the ids: [tokens][experts_used], the first two of a token the
 /// same now and then.
 inline constexpr std::uint32_t experts_used = 3;

@@ -60,7 +60,9 @@ void BenchReport::row(const BenchTime& time) {
                fmt::format("{}x{}", c.cols, c.rows), c.tokens, time.hot ? "hot" : "cold", time.kernel, time.median_us,
                100 * time.spread);
     if (!time.peer) out_.print("{:>7.2f} ", time.gbps);
-    out_.print("{:>5.1f} % {:>6.2f} {:>9.1f}", 100 * time.fraction, time.over_first, time.image_us);
+    // A ceiling measured while something else ran can be far too low, and the table keeps its columns.
+    out_.print("{:>5.{}f} % {:>6.2f} {:>9.1f}", 100 * time.fraction, time.fraction < 10 ? 1 : 0, time.over_first,
+               time.image_us);
     end_row(time, 9, 1);
   }
   warn_above_ceiling(time, "", time.fraction);
