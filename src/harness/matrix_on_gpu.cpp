@@ -26,7 +26,7 @@ std::vector<std::int32_t> expert_ids(const Case& problem, std::uint64_t tokens) 
   Random random(problem.seed, problem.experts);
   for (std::size_t i = 0; i < ids.size(); ++i) {
     ids[i] = static_cast<std::int32_t>(random.below(problem.experts));
-    if (i % (2 * experts_used) == 1) ids[i] = ids[i - 1];
+    if (i % (std::size_t{2} * experts_used) == 1) ids[i] = ids[i - 1];
   }
   return ids;
 }

@@ -406,7 +406,7 @@ Verdict verify_case(const Case& problem, const VerifyOptions& options) {
 std::vector<Verdict> verify_runs(std::span<const Case> runs, const VerifyOptions& options) {
   std::vector<Verdict> refused(runs.size());
   for (std::size_t i = 0; i < runs.size(); ++i) refused[i].problem = to_string(runs[i]);
-  const auto refuse = [&](Error error) {
+  const auto refuse = [&](const Error& error) {
     for (Verdict& verdict : refused) verdict.error = error;
     return refused;
   };

@@ -435,7 +435,7 @@ TEST_F(CudaVerify, SeesWhatIsWrong) {
 TEST_F(CudaVerify, LaunchesAsTheProblemSays) {
   const auto passes = [&](const char* problem) {
     emulated_->launches.clear();
-    const Verdict verdict = verify(problem);
+    Verdict verdict = verify(problem);
     EXPECT_TRUE(verdict.passed()) << to_string(verdict);
     // What lies between W's halves is none of the scalar kernel's.
     EXPECT_EQ(verdict.against_scalar.compared + (verdict.launched.apart ? 100 : 0), verdict.outputs.compared)

@@ -350,7 +350,8 @@ TEST_F(Commands, DevicesVersionHelpCompletions) {
     const auto found = backend.list();
     if (!found) {
       const std::string& why = found.error().message;
-      EXPECT_NE(text.out.find(name + std::string(9 - name.size(), ' ') + why), std::string::npos) << text.out;
+      const std::string line = fmt::format("{:<9}{}", name, why);
+      EXPECT_NE(text.out.find(line), std::string::npos) << text.out;
       EXPECT_EQ(devices["devices"][at++], (Json{{"name", name}, {"available", false}, {"reason", why}}));
       continue;
     }

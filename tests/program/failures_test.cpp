@@ -202,10 +202,10 @@ TEST_F(Failures, DevicesKernelsAndInstructionSets) {
     for (const std::string& each : {std::string(backend.name), std::string(backend.name) + ":7"}) {
       const char* const name = each.c_str();
       const std::string& why = found.error().message;
-      expect(gemv(x_, {"--device", name}), unsupported, why.c_str());
-      expect({"verify", "--device", name}, unsupported, why.c_str());
-      expect({"digest", model_, "--device", name}, unsupported, why.c_str());
-      expect({"dequant", model_, "blk.0.w", "-o", "never.npy", "--device", name}, unsupported, why.c_str());
+      expect(gemv(x_, {"--device", name}), unsupported, why);
+      expect({"verify", "--device", name}, unsupported, why);
+      expect({"digest", model_, "--device", name}, unsupported, why);
+      expect({"dequant", model_, "blk.0.w", "-o", "never.npy", "--device", name}, unsupported, why);
     }
   }
   for (const char* name : {"cuda:", "cuda:-1", "cuda:x", "cuda:1x", "cuda0", "CUDA:0", "cuda:4294967296"}) {
