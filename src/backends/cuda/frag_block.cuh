@@ -277,8 +277,8 @@ struct FragOne {
 
 // ---- Several tokens ----
 //
-// FragFour: column 2 * token + plane. FragEight: a column a token, a matrix product a plane. `Self` says where sums of
-// a token's planes lie among a lane's.
+// Up to four: column 2 * token + plane. Up to eight: a column a token, a matrix product a plane. Where x is in shared
+// memory its slots are the window, known when compiled.
 template <class F, std::uint32_t Window, std::uint32_t Planes, bool XShared>
 struct FragMany {
   using P = FragPlan<F>;

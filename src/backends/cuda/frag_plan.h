@@ -14,10 +14,9 @@
 //          numbers of quads that a decode file spreads over bytes: they are spread here
 //   selector (nibbles of a table)                         word 2 * (lin / 2) + h, element i at 16 * (lin % 2) + 4 * i
 //   quad   (a number of w bits for each quad)             value 2 * lin + h, 32/w of them a word
-//   flips  (signs of eights, for a grid's codes)          word 2 * (s / 4) + h: of nibble n bit s % 4 is that of
-//   element
-//          n or of a quad's element in its byte (flip_nibble); where an eighth sign is by parity, parities, and in
-//          nibble 0 the number of group 4x + t, or ninth bits of indices
+//   flips  (signs of eights, for a grid's codes)          word 2 * (s / 4) + h: of nibble n bit s % 4 is the sign of
+//          element n, or of a quad's element in its byte (flip_nibble); where an eighth sign is by parity, parities,
+//          and in nibble 0 the number of group 4x + t, or ninth bits of indices
 //   eight  (a number of w bits for two quads)             value 2 * s + h; 8 bits: four a word; the others together, as
 //                                                         many (a power of two) as fit a word, what is left over in
 //                                                         nibbles for numbers of group 4x + t: nibble 2x + h

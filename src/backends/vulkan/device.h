@@ -91,6 +91,7 @@ class OpenDevice final : public gpu::Device {
   Outcome make_staging();
   Outcome move_words(PipelineKey::Kind kind, const MatrixView& matrix, std::uint64_t rows, const std::uint8_t* from,
                      std::uint8_t* to, void* stream);
+  Outcome move_tiles(PipelineKey::Kind kind, const MatrixView& matrix, std::uint8_t* out, void* stream);
   Outcome launch_rows(PipelineKey key, const gpu::Launch& what, const gpu::Target& target, Format format, Layout layout,
                       std::uint64_t first, std::uint64_t rows, const Expert* expert, void* stream);
   Outcome launch_target(PipelineKey key, const gpu::Launch& what, const gpu::Target& target, Format format,

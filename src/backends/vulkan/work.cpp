@@ -442,26 +442,31 @@ Outcome OpenDevice::move_words(PipelineKey::Kind kind, const MatrixView& matrix,
   return dispatch(key, std::array{source, target}, &constants, sizeof constants, *grid, stream);
 }
 
+// All rows of a matrix, as many whole tiles at a time as lie together on both sides.
+Outcome OpenDevice::move_tiles(PipelineKey::Kind kind, const MatrixView& matrix, std::uint8_t* out, void* stream) {
+  const std::uint64_t row = matrix.row_bytes();
+  for (std::uint64_t first = 0; first < matrix.rows;) {
+    const std::uint64_t together =
+        std::min({heap_->find(matrix.data + first * row).left, heap_->find(out + first * row).left,
+                  physical_.most_bound - physical_.bound_alignment, most_words32 - Heap::alignment});
+    // Whole tiles, but for the last rows of all: their tile is there to its end.
+    std::uint64_t rows = together / (rows16_rows * row) * rows16_rows;
+    if (matrix.rows - first < rows16_rows && together >= (matrix.rows - first) * row) rows = matrix.rows - first;
+    rows = std::min(rows, matrix.rows - first);
+    if (rows == 0) return too_large("sixteen rows");
+    LW_TRY(move_words(kind, matrix, rows, matrix.data + first * row, out + first * row, stream));
+    first += rows;
+  }
+  return Done{};
+}
+
 Outcome OpenDevice::pack(Layout layout, const MatrixView& raw, std::uint8_t* out, void* stream) {
   const std::lock_guard lock(mutex_);
   if (!has_layout(layout, raw.format) || layout == Layout::raw) {
     return make_error(LW_ERROR_UNSUPPORTED, info().id() + " can't pack " + std::string(raw.info().name) +
                                                 " into layout " + std::string(layout_name(layout)));
   }
-  const std::uint64_t row = raw.row_bytes();
-  for (std::uint64_t first = 0; first < raw.rows;) {
-    const std::uint64_t together =
-        std::min({heap_->find(raw.data + first * row).left, heap_->find(out + first * row).left,
-                  physical_.most_bound - physical_.bound_alignment, most_words32 - Heap::alignment});
-    // Whole tiles, but for the last rows of all: their tile is there to its end.
-    std::uint64_t rows = together / (rows16_rows * row) * rows16_rows;
-    if (raw.rows - first < rows16_rows && together >= (raw.rows - first) * row) rows = raw.rows - first;
-    rows = std::min(rows, raw.rows - first);
-    if (rows == 0) return too_large("sixteen rows");
-    LW_TRY(move_words(PipelineKey::pack, raw, rows, raw.data + first * row, out + first * row, stream));
-    first += rows;
-  }
-  return Done{};
+  return move_tiles(PipelineKey::pack, raw, out, stream);
 }
 
 Outcome OpenDevice::unpack(Layout layout, const MatrixView& packed, std::uint8_t* out, void* stream) {
@@ -470,19 +475,7 @@ Outcome OpenDevice::unpack(Layout layout, const MatrixView& packed, std::uint8_t
     return make_error(LW_ERROR_UNSUPPORTED, info().id() + " can't unpack " + std::string(packed.info().name) +
                                                 " from layout " + std::string(layout_name(layout)));
   }
-  const std::uint64_t row = packed.row_bytes();
-  for (std::uint64_t first = 0; first < packed.rows;) {
-    const std::uint64_t together =
-        std::min({heap_->find(packed.data + first * row).left, heap_->find(out + first * row).left,
-                  physical_.most_bound - physical_.bound_alignment, most_words32 - Heap::alignment});
-    std::uint64_t rows = together / (rows16_rows * row) * rows16_rows;
-    if (packed.rows - first < rows16_rows && together >= (packed.rows - first) * row) rows = packed.rows - first;
-    rows = std::min(rows, packed.rows - first);
-    if (rows == 0) return too_large("sixteen rows");
-    LW_TRY(move_words(PipelineKey::unpack, packed, rows, packed.data + first * row, out + first * row, stream));
-    first += rows;
-  }
-  return Done{};
+  return move_tiles(PipelineKey::unpack, packed, out, stream);
 }
 
 Outcome OpenDevice::dequantize(Format format, const std::uint8_t* w, std::uint64_t elements, float* out, void* stream) {
