@@ -244,8 +244,8 @@ TEST(VulkanSelfTest, IsAnErrorWhereNothingIsRight) {
   what.blocks = 1;
   what.targets[what.count++] = {memory.data() + 32768, memory.data() + 49152, 4, 4};
   const KernelDesc* const kernel =
-      find_kernel({Format::F16, 4, 256, 1, Planes::x16, Layout::raw}, "vulkan", device->capabilities());
-  const Outcome refused = device->launch(*kernel, Format::F16, what, nullptr);
+      find_kernel({Format::F32, 4, 256, 1, Planes::x16, Layout::raw}, "vulkan", device->capabilities());
+  const Outcome refused = device->launch(*kernel, Format::F32, what, nullptr);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, LW_ERROR_UNSUPPORTED);
   EXPECT_NE(refused.error().message.find("gives the right bits"), std::string::npos) << refused.error().message;

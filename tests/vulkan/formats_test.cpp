@@ -30,8 +30,9 @@ class VulkanFormats : public testing::TestWithParam<FormatInfo> {
   }
   static void expect_right(const Matrix& matrix, const std::shared_ptr<gpu::Device>& device, Planes planes,
                            Layout layout, const char* kernel, std::vector<std::uint64_t> tokens, bool decode,
-                           Dtype output = Dtype::f32) {
+                           Dtype output = Dtype::f32, const gpu::Tiling& tile = {}) {
     Case problem;
+    problem.tile = tile;
     problem.planes = planes;
     problem.layout = layout;
     problem.kernel = kernel;
@@ -89,19 +90,41 @@ TEST_P(VulkanFormats, EveryKernel) {
   expect_no_complaint(*device);
 }
 
-// Workgroups of other sizes, and two rows an invocation, which is how GPUs take eight tokens.
+// Workgroups of other sizes, and more rows an invocation, by the kernels that GPUs choose: one token, a few, and eight.
 TEST_P(VulkanFormats, EveryShapeOfWorkgroups) {
-  constexpr std::array kinds = {Format::Q4_0, Format::Q4_K, Format::Q6_K, Format::MXFP4, Format::NVFP4};
+  constexpr std::array kinds = {Format::F16,   Format::F32,   Format::Q4_0, Format::Q4_K, Format::Q6_K,
+                                Format::MXFP4, Format::NVFP4, Format::Q2_K, Format::Q1_0};
   if (std::ranges::count(kinds, GetParam().format) == 0) return;
   const Matrix matrix = make(75, 3 * 256, Fill::gauss);
-  for (const std::uint32_t group_size : {64U, 128U, 256U}) {
+  struct Shape {
+    std::uint32_t group_size, lane_rows;
+    std::uint64_t tokens;
+  };
+  for (const Shape& each : {Shape{64, 4, 1}, Shape{128, 2, 3}, Shape{256, 2, 7}, Shape{256, 4, 8}}) {
     vulkan::Overrides shape;
-    shape.group_size = group_size;
-    shape.lane_rows = 2;
+    shape.group_size = each.group_size;
+    shape.lane_rows = each.lane_rows;
+    shape.capabilities = CAP_VULKAN_GPU;
     LW_VULKAN_OR_RETURN(device, shape);
-    expect_right(matrix, device, Planes::x16, Layout::rows16, "", {1, 7}, false);
+    expect_right(matrix, device, Planes::x16, layouts().front(), "", {each.tokens}, false);
     expect_no_complaint(*device);
   }
+}
+
+// Rows split among workgroups, whose parts another shader folds: every split, in both layouts. Where eighths begin has
+// nothing to do with the format: other windows and types of y are tried by a few.
+TEST_P(VulkanFormats, EverySplit) {
+  constexpr std::array kinds = {Format::F16, Format::Q4_0, Format::Q4_K, Format::Q1_0};
+  const bool is_one = std::ranges::count(kinds, GetParam().format) != 0;
+  LW_VULKAN_OR_RETURN(device);
+  const Matrix matrix = make(53, 9 * 256, Fill::random);
+  for (const Layout layout : layouts()) {
+    for (const gpu::Tiling& tile : {gpu::Tiling{1}, gpu::Tiling{2}, gpu::Tiling{4}, gpu::Tiling{8}}) {
+      expect_right(matrix, device, Planes::x16, layout, "", {3}, false, Dtype::f32, tile);
+      if (is_one) expect_right(matrix, device, Planes::x16, layout, "", {1, 9}, false, Dtype::f16, tile);
+    }
+  }
+  expect_no_complaint(*device);
 }
 
 TEST_P(VulkanFormats, EveryTypeOfY) {

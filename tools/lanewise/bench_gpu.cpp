@@ -126,10 +126,12 @@ class GpuMatrix {
     });
     products_ = GpuBench::copies_of(parts() * stride_, bench_.options_.walked);
     copies_ = products_ * parts();
-    if (bench_.walked_.bytes() < copies_ * stride_) {
+    // Memory of several pieces holds whole multiples of one stride in each.
+    if (bench_.walked_.bytes() < copies_ * stride_ || bench_.walked_stride_ != stride_) {
       bench_.walked_ = {};
       LW_ASSIGN(walked, gpu::Memory::allocate(device_, std::max(bench_.options_.walked, copies_ * stride_), stride_));
       bench_.walked_ = std::move(walked);
+      bench_.walked_stride_ = stride_;
     }
     LW_ASSIGN(there, gpu::Memory::allocate(device_, raw_.bytes(), device_->layout_unit(Layout::raw, raw_)));
     LW_TRY(device_->copy(there.data(), host_.get(), raw_.bytes()));

@@ -80,7 +80,8 @@ class GpuBench {
   std::shared_ptr<gpu::Device> device_;
   gpu::Timer& timer_;
   GpuBenchOptions options_;
-  gpu::Memory walked_;                      ///< kept for the next matrix
+  gpu::Memory walked_;  ///< kept for the next matrix of the same stride
+  std::uint64_t walked_stride_ = 0;
   std::map<std::uint64_t, Floors> floors_;  ///< by bytes read
   std::unique_ptr<Peer> peer_;
   double ceiling_gbps_ = 0;

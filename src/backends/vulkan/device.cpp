@@ -12,6 +12,8 @@ namespace lanewise::vulkan {
 namespace {
 
 constexpr std::uint64_t staging_bytes = std::uint64_t{16} << 20;
+// Where the eighths of split rows meet: 16,384 rows of eight tokens at once.
+constexpr std::uint64_t usual_scratch = std::uint64_t{4} << 20;
 
 Outcome load_device(const Functions& from, VkDevice device, Functions& to) {
   enum Level : std::uint8_t { GLOBAL, INSTANCE, DEVICE };
@@ -99,6 +101,10 @@ Outcome OpenDevice::set_up(VkQueue queue) {
   if (!overrides_.forgetful) verdicts_.open(physical_);
   LW_TRY(queue_->open());
   LW_TRY(pipelines_->open());
+  scratch_bytes_ = std::min({usual_scratch, physical_.most_at_once, physical_.most_bound - physical_.bound_alignment}) /
+                   Heap::alignment * Heap::alignment;
+  LW_ASSIGN(scratch, heap_->allocate(scratch_bytes_, 0));
+  scratch_ = scratch;
   return make_staging();
 }
 
@@ -238,7 +244,8 @@ Outcome OpenDevice::fill(void* to, std::uint8_t byte, std::uint64_t bytes) {
 
 // One for the process while anyone holds it, so that memory of one handle is memory of all.
 Result<std::shared_ptr<gpu::Device>> open_device(std::uint32_t ordinal) {
-  // For measuring: how large workgroups are, and how many rows an invocation has at eight tokens.
+  // For measuring: how large workgroups are, and how many rows an invocation has. For tests of the program: a driver
+  // that gives less memory at once.
   const auto number = [](const char* variable) {
     const char* const text = std::getenv(variable);
     return text == nullptr ? 0U : static_cast<std::uint32_t>(std::strtoul(text, nullptr, 10));
@@ -246,6 +253,7 @@ Result<std::shared_ptr<gpu::Device>> open_device(std::uint32_t ordinal) {
   Overrides measured;
   measured.group_size = number("LANEWISE_VULKAN_GROUP");
   measured.lane_rows = number("LANEWISE_VULKAN_LANE_ROWS");
+  measured.most_at_once = number("LANEWISE_VULKAN_AT_ONCE");
   static std::mutex opening;
   static std::map<std::uint32_t, std::weak_ptr<gpu::Device>> opened;
   const std::lock_guard lock(opening);
@@ -279,7 +287,9 @@ Result<std::shared_ptr<gpu::Device>> open_device(std::uint32_t ordinal, const Ov
     }
     physical.group_size = overrides.group_size;
   }
-  if (overrides.lane_rows > 2) return make_error(LW_ERROR_ARGUMENT, "an invocation has one row or two");
+  if (overrides.lane_rows > 4 || overrides.lane_rows == 3) {
+    return make_error(LW_ERROR_ARGUMENT, "an invocation has one row, two or four");
+  }
   if (overrides.lane_rows != 0) physical.lane_rows = overrides.lane_rows;
   physical.info.capabilities |= overrides.capabilities;
   auto device = std::make_shared<OpenDevice>(instance, std::move(physical), overrides);

@@ -50,6 +50,9 @@ class OpenDevice final : public gpu::Device {
   Outcome dequantize(Format format, const std::uint8_t* w, std::uint64_t elements, float* out, void* stream) override;
 
   [[nodiscard]] std::vector<std::string> warnings() const override;
+  /// Workgroups that share a row (1, 2, 4, 8), rows of an invocation (1, 2, 4).
+  [[nodiscard]] std::span<const gpu::Tiling> tilings(const KernelDesc& kernel) const override;
+  [[nodiscard]] bool takes_tiling(const KernelDesc& kernel, const gpu::Tiling& tiling) const override;
 
   // For the timer and tests.
   [[nodiscard]] Instance& instance() { return *instance_; }
@@ -92,10 +95,11 @@ class OpenDevice final : public gpu::Device {
   Outcome move_words(PipelineKey::Kind kind, const MatrixView& matrix, std::uint64_t rows, const std::uint8_t* from,
                      std::uint8_t* to, void* stream);
   Outcome move_tiles(PipelineKey::Kind kind, const MatrixView& matrix, std::uint8_t* out, void* stream);
-  Outcome launch_rows(PipelineKey key, const gpu::Launch& what, const gpu::Target& target, Format format, Layout layout,
-                      std::uint64_t first, std::uint64_t rows, const Expert* expert, void* stream);
-  Outcome launch_target(PipelineKey key, const gpu::Launch& what, const gpu::Target& target, Format format,
+  Outcome launch_rows(const PipelineKey& key, const gpu::Launch& what, const gpu::Target& target, Format format,
+                      Layout layout, std::uint64_t first, std::uint64_t rows, const Expert* expert, void* stream);
+  Outcome launch_target(const PipelineKey& key, const gpu::Launch& what, const gpu::Target& target, Format format,
                         Layout layout, const Expert* expert, void* stream);
+  [[nodiscard]] std::uint32_t lane_rows(const FormatInfo& info, const gpu::Launch& what, std::uint64_t rows) const;
   Outcome image_locked(const gpu::ImageTask& task, void* stream);
   Outcome floats_locked(const gpu::ImageTask& task, std::uint32_t index, void* stream);
   /// The row of kernels.def to use in place of `key.row`: itself, or the next best that is right on this device.
@@ -114,6 +118,8 @@ class OpenDevice final : public gpu::Device {
   VkBuffer staging_ = VK_NULL_HANDLE;
   VkDeviceMemory staging_memory_ = VK_NULL_HANDLE;
   void* staged_ = nullptr;
+  std::uint8_t* scratch_ = nullptr;  ///< of split rows
+  std::uint64_t scratch_bytes_ = 0;
   std::uint64_t foreign_calls_ = 0;
   std::map<std::uint32_t, std::uint8_t*> grids_;  ///< of formats that look codes up, by number
   Overrides overrides_;

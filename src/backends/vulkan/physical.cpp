@@ -201,11 +201,9 @@ Physical describe(const Instance& instance, VkPhysicalDevice device) {
   found.group_size = most_group >= usual_group ? usual_group : least_group;
   found.info.multiprocessors = has_multiprocessors ? multiprocessors.shaderSMCount : 0;
   found.info.shared_bytes = limits.maxComputeSharedMemorySize;
-  const bool is_processor = properties.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
-  // x, which all rows of eight tokens read from a cache, is what a GPU waits for then: two rows share each load.
-  found.lane_rows = is_processor ? 1 : 2;
+  found.is_processor = properties.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   found.info.capabilities = CAP_VULKAN;
-  if (found.has_dot) found.info.capabilities |= CAP_PACKED_DOT | (is_processor ? CAP_NONE : CAP_VULKAN_GPU);
+  if (found.has_dot) found.info.capabilities |= CAP_PACKED_DOT | (found.is_processor ? CAP_NONE : CAP_VULKAN_GPU);
   const bool in_hardware = dot.integerDotProduct4x8BitPackedSignedAccelerated != 0;
   found.info.about = std::string(kind_name(properties.properties.deviceType)) + ", Vulkan " + version_text(version) +
                      (has_driver ? ", driver " + std::string(driver.driverName) + " " + driver.driverInfo : "") +

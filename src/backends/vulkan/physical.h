@@ -24,9 +24,10 @@ struct Physical {
   std::uint32_t bound_alignment = 1;
   std::array<std::uint32_t, 2> most_groups{};  ///< x and y of a dispatch
   std::uint32_t group_size = 0;                ///< invocations of a workgroup that products use
-  std::uint32_t lane_rows = 1;                 ///< of an invocation that multiplies codes by eight tokens
-  bool has_dot = false;                        ///< four products of signed bytes at once, in hardware or not
-  bool wants_float_controls = false;           ///< the extension by name, as the version alone doesn't have it
+  std::uint32_t lane_rows = 0;                 ///< of an invocation; 0: as a launch chooses
+  bool is_processor = false;
+  bool has_dot = false;               ///< four products of signed bytes at once, in hardware or not
+  bool wants_float_controls = false;  ///< the extension by name, as the version alone doesn't have it
   bool wants_dot = false;
   FloatControls controls;
   double tick_ns = 0;  ///< of the clock; 0: there is none

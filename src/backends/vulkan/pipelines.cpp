@@ -6,7 +6,7 @@
 namespace lanewise::vulkan {
 namespace {
 
-// Constants 0 to 6 of the shaders (shaders/machine.glsl); those that a shader lacks are nothing to it.
+// Constants 0 to 8 of the shaders (shaders/machine.glsl); those that a shader lacks are nothing to it.
 struct Constants {
   std::uint32_t group_size = 0;
   std::uint32_t slots = 0;
@@ -15,6 +15,8 @@ struct Constants {
   std::uint32_t partials = 0;
   std::uint32_t lane_rows = 1;
   std::uint32_t sums = 0;
+  std::uint32_t outputs = 0;
+  std::uint32_t mins = 0;
 };
 
 std::string shader_name(const PipelineKey& key) {
@@ -35,6 +37,8 @@ std::string shader_name(const PipelineKey& key) {
       return "read";
     case PipelineKey::route:
       return "route";
+    case PipelineKey::reduce:
+      return "reduce";
   }
   return {};
 }
@@ -42,7 +46,8 @@ std::string shader_name(const PipelineKey& key) {
 }  // namespace
 
 std::string to_string(const PipelineKey& key) {
-  return shader_name(key) + ":" + std::to_string(key.slots) + ":" + std::to_string(key.planes);
+  return shader_name(key) + ":" + std::to_string(key.slots) + ":" + std::to_string(key.planes) + ":" +
+         std::to_string(key.lane_rows);
 }
 
 Pipelines::~Pipelines() {
@@ -77,14 +82,9 @@ Outcome Pipelines::open() {
 
 std::uint32_t Pipelines::group_size(const PipelineKey& key) const {
   if (key.kind == PipelineKey::image || key.kind == PipelineKey::xq) return 64;
-  // Float weights: one invocation a chain, a row each.
-  if (key.kind == PipelineKey::product && vulkan_kernels()[key.row].formats == FormatClass::FLOATS) return 64;
+  // Float weights: eight eighths, sixteen invocations each.
+  if (key.kind == PipelineKey::product && vulkan_kernels()[key.row].formats == FormatClass::FLOATS) return 128;
   return physical_.group_size;
-}
-
-std::uint32_t Pipelines::lane_rows(const PipelineKey& key) const {
-  const bool codes = key.kind == PipelineKey::product && vulkan_kernels()[key.row].formats == FormatClass::CODES;
-  return codes && key.slots == 8 ? physical_.lane_rows : 1;
 }
 
 Result<VkPipeline> Pipelines::get(const PipelineKey& key) {
@@ -106,8 +106,7 @@ std::string Pipelines::fingerprint(const PipelineKey& key) const {
   for (const std::uint32_t word : with_float_controls(find_shader(shader_of(key)), physical_.controls)) {
     hash = (hash ^ word) * 0x100000001B3ULL;
   }
-  return to_string(key) + ":" + std::to_string(group_size(key)) + ":" + std::to_string(lane_rows(key)) + ":" +
-         std::to_string(hash);
+  return to_string(key) + ":" + std::to_string(group_size(key)) + ":" + std::to_string(hash);
 }
 
 Result<VkPipeline> Pipelines::make(const PipelineKey& key) const {
@@ -129,9 +128,11 @@ Result<VkPipeline> Pipelines::make(const PipelineKey& key) const {
   constants.planes = key.planes;
   constants.columns = std::uint32_t{key.slots} * key.planes;
   constants.partials = constants.group_size * key.slots;
-  constants.lane_rows = lane_rows(key);
+  constants.lane_rows = key.lane_rows;
   constants.sums = constants.lane_rows * constants.columns;
-  std::array<VkSpecializationMapEntry, 7> entries{};
+  constants.outputs = constants.lane_rows * key.slots;
+  constants.mins = constants.outputs * (key.planes == 3 ? 3 : 1);
+  std::array<VkSpecializationMapEntry, 9> entries{};
   for (std::uint32_t i = 0; i < entries.size(); ++i) entries[i] = {i, i * 4, 4};
   const VkSpecializationInfo specialisation{static_cast<std::uint32_t>(entries.size()), entries.data(),
                                             sizeof constants, &constants};

@@ -13,13 +13,14 @@ namespace lanewise::vulkan {
 
 /// Which shader, and what it is specialised by.
 struct PipelineKey {
-  enum Kind : std::uint8_t { product, decode, image, xq, pack, unpack, read, route };
+  enum Kind : std::uint8_t { product, decode, image, xq, pack, unpack, read, route, reduce };
   Kind kind = product;
   std::uint8_t row = 0;    ///< of kernels.def
   std::uint8_t slots = 0;  ///< of a product; of `read`, the loads in flight
   std::uint8_t planes = 0;
-  std::uint32_t format = 0;  ///< a Format's number
-  auto operator<=>(const PipelineKey&) const = default;
+  std::uint8_t lane_rows = 1;                            ///< of an invocation of a product: 1, 2 or 4
+  std::uint32_t format = 0;                              ///< a Format's number
+  auto operator<=>(const PipelineKey&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy sees a 0 in it
 };
 std::string to_string(const PipelineKey& key);
 
@@ -47,8 +48,6 @@ class Pipelines {
   [[nodiscard]] std::string fingerprint(const PipelineKey& key) const;
   /// Invocations of a workgroup.
   [[nodiscard]] std::uint32_t group_size(const PipelineKey& key) const;
-  /// Rows of an invocation that multiplies codes.
-  [[nodiscard]] std::uint32_t lane_rows(const PipelineKey& key) const;
 
  private:
   Result<VkPipeline> make(const PipelineKey& key) const;

@@ -30,7 +30,7 @@ struct Overrides {
   std::uint64_t most_bound = 0;    ///< bytes of one binding
   std::uint32_t most_groups = 0;   ///< x of a dispatch
   std::uint32_t group_size = 0;    ///< invocations of a workgroup that multiplies codes: 64, 128, 256 ...
-  std::uint32_t lane_rows = 0;     ///< rows of an invocation at eight tokens
+  std::uint32_t lane_rows = 0;     ///< rows of an invocation: 1, 2, 4
   std::uint32_t capabilities = 0;  ///< added to the device's own
   std::string spoiled;             ///< a kernel of that name is made of another shader: `spoiled_by`
   std::string spoiled_by;

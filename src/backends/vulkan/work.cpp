@@ -16,14 +16,15 @@ namespace {
 
 // Experts a token that a slice's route has room for, behind its first word.
 constexpr std::uint32_t most_used = 256;
-static_assert(4 * (1 + gpu::image_slice * most_used) <= sizeof(gpu::Route));
+static_assert(sizeof(std::uint32_t) * (1 + std::uint64_t{gpu::image_slice} * most_used) <= sizeof(gpu::Route));
 constexpr std::uint64_t most_words32 = std::uint64_t{1} << 32;
 
 // The push constants of the shaders, as they declare them.
 struct ProductConstants {
   std::uint32_t rows, cols, blocks, row_bytes, w_at, y_at, y_stride, dtype, tokens, groups_x, sums16_at, sums32_at,
-      powers_at, exponents_at, poisoned_at, xq_at, used, expert, route_at;
+      powers_at, exponents_at, poisoned_at, xq_at, used, expert, route_at, eighths;
 };
+static_assert(sizeof(ProductConstants) <= most_constants);
 struct DecodeConstants {
   std::uint32_t count, w_at, y_at, groups_x;
 };
@@ -58,6 +59,17 @@ struct FloatRule {
 };
 constexpr std::array float_rules = {FloatRule{2, 2}, FloatRule{2, 0}, FloatRule{3, 0}};
 std::uint32_t floats_index(Format format) { return format == Format::F16 ? 0 : format == Format::BF16 ? 1 : 2; }
+
+// Invocations that share an eighth of a row: one a chain, of float weights one for four.
+std::uint32_t invocations_of_an_eighth(const FormatInfo& info) {
+  if (info.is_float()) return 16;
+  return std::min<std::uint32_t>(4, narrow(super_block) / info.dgroup);
+}
+
+std::uint32_t split_of(const gpu::Launch& what) { return what.tile[0] == 0 ? 1 : what.tile[0]; }
+
+// Of a row among workgroups.
+constexpr std::array<gpu::Tiling, 4> splits = {{{1, 0, 0, 0}, {2, 0, 0, 0}, {4, 0, 0, 0}, {8, 0, 0, 0}}};
 
 // The table that a format's codes are looked up in; none for most.
 std::span<const lw_u32> table_of(Format format) {
@@ -223,20 +235,24 @@ Result<const std::uint8_t*> OpenDevice::grid_table(Format format) {
   return memory;
 }
 
-Outcome OpenDevice::launch_rows(PipelineKey key, const gpu::Launch& what, const gpu::Target& target, Format format,
-                                Layout layout, std::uint64_t first, std::uint64_t rows, const Expert* expert,
-                                void* stream) {
+Outcome OpenDevice::launch_rows(const PipelineKey& key, const gpu::Launch& what, const gpu::Target& target,
+                                Format format, Layout layout, std::uint64_t first, std::uint64_t rows,
+                                const Expert* expert, void* stream) {
   const FormatInfo& info = format_info(format);
   const std::uint64_t row = row_bytes(info, what.cols);
   const std::uint64_t unit = dtype_bytes(static_cast<Dtype>(what.dtype));
   const std::uint32_t slots = gpu::image_slots(what.tokens);
+  const std::uint32_t split = split_of(what);
   const gpu::ImageOffsets at(slots, what.planes, what.blocks);
   const std::uint64_t vectors = std::uint64_t{what.tokens} * (expert != nullptr ? what.used : 1);
   const std::uint64_t held = layout == Layout::rows16 ? ceil_div(rows, rows16_rows) * rows16_rows : rows;
+  const std::uint64_t scratch = std::uint64_t{8} * slots * rows * sizeof(float);
+  Bound y{static_cast<std::uint8_t*>(target.y) + first * unit, ((vectors - 1) * target.y_stride + rows) * unit, true,
+          3};
+  LW_TRY(bind(y));
   std::array<Bound, bindings> bounds{Bound{target.w + first * row, held * row, false, 0},
                                      Bound{what.x, at.bytes, false, 1}, Bound{what.x, at.bytes, false, 2},
-                                     Bound{static_cast<std::uint8_t*>(target.y) + first * unit,
-                                           ((vectors - 1) * target.y_stride + rows) * unit, true, 3}};
+                                     split == 1 ? y : Bound{scratch_, scratch, true, 3}};
   std::size_t count = 4;
   const std::uint64_t route_bytes = sizeof(std::uint32_t) * (1 + std::uint64_t{what.tokens} * what.used);
   bounds[count++] = expert != nullptr ? Bound{what.route, route_bytes, false, 5} : Bound{what.x, 4, false, 5};
@@ -245,33 +261,64 @@ Outcome OpenDevice::launch_rows(PipelineKey key, const gpu::Launch& what, const 
     bounds[count++] = {table, table_of(format).size_bytes(), false, 4};
   }
   for (Bound& bound : std::span(bounds).first(count)) LW_TRY(bind(bound));
-  const std::uint32_t group_rows = info.is_float() ? 1 : pipelines_->group_size(key) / 8 * pipelines_->lane_rows(key);
-  const auto grid = grid_of(ceil_div(rows, group_rows));
+  // A workgroup has all chains of its eighths of some rows.
+  const std::uint32_t lanes = pipelines_->group_size(key) / (8 / split * invocations_of_an_eighth(info));
+  auto grid = grid_of(ceil_div(rows, std::uint64_t{lanes} * key.lane_rows));
   if (!grid || what.cols >= most_words32 || target.y_stride >= most_words32) return too_large("a product");
+  grid->z = split;
   const std::uint64_t xq =
       at.xq + std::uint64_t{floats_index(format)} * slots * what.blocks * super_block * sizeof(float);
   const std::uint64_t x_rest = bounds[2].rest;
-  const ProductConstants constants{narrow(rows),
-                                   narrow(what.cols),
-                                   what.blocks,
-                                   narrow(row),
-                                   bounds[0].rest,
-                                   narrow(bounds[3].rest / unit),
-                                   narrow(target.y_stride),
-                                   what.dtype,
-                                   what.tokens,
-                                   grid->x,
-                                   in_words(at.sums16 + x_rest),
-                                   in_words(at.sums32 + x_rest),
-                                   in_words(at.powers + x_rest),
-                                   in_words(at.exponents + x_rest),
-                                   in_words(at.poisoned + x_rest),
-                                   in_words(xq + x_rest),
-                                   expert != nullptr ? what.used : 0,
-                                   expert != nullptr ? expert->number : 0,
-                                   in_words(bounds[4].rest)};
-  return dispatch(key, std::span(bounds).first(count), &constants, sizeof constants, *grid, stream,
-                  expert != nullptr && !expert->first);
+  ProductConstants constants{narrow(rows),
+                             narrow(what.cols),
+                             what.blocks,
+                             narrow(row),
+                             bounds[0].rest,
+                             narrow(split == 1 ? y.rest / unit : bounds[3].rest / sizeof(float)),
+                             narrow(target.y_stride),
+                             what.dtype,
+                             what.tokens,
+                             grid->x,
+                             in_words(at.sums16 + x_rest),
+                             in_words(at.sums32 + x_rest),
+                             in_words(at.powers + x_rest),
+                             in_words(at.exponents + x_rest),
+                             in_words(at.poisoned + x_rest),
+                             in_words(xq + x_rest),
+                             expert != nullptr ? what.used : 0,
+                             expert != nullptr ? expert->number : 0,
+                             in_words(bounds[4].rest),
+                             8 / split};
+  const bool apart = split == 1 && expert != nullptr && !expert->first;
+  LW_TRY(dispatch(key, std::span(bounds).first(count), &constants, sizeof constants, *grid, stream, apart));
+  if (split == 1) return Done{};
+
+  PipelineKey reduce;
+  reduce.kind = PipelineKey::reduce;
+  reduce.slots = key.slots;
+  const auto outputs = grid_of(ceil_div(rows * what.tokens, pipelines_->group_size(reduce)));
+  if (!outputs) return too_large("a product");
+  constants.w_at = bounds[3].rest;
+  constants.y_at = narrow(y.rest / unit);
+  constants.groups_x = outputs->x;
+  bounds[0] = bounds[3];
+  bounds[0].writes = false;
+  bounds[0].binding = 0;
+  bounds[3] = y;
+  return dispatch(reduce, std::span(bounds).first(5), &constants, sizeof constants, *outputs, stream);
+}
+
+// More rows an invocation share each load of x, and leave fewer invocations; all chains of them are registers.
+std::uint32_t OpenDevice::lane_rows(const FormatInfo& info, const gpu::Launch& what, std::uint64_t rows) const {
+  if (what.tile[1] != 0) return what.tile[1];
+  if (physical_.lane_rows != 0) return physical_.lane_rows;
+  if (physical_.is_processor) return 1;
+  const std::uint32_t slots = gpu::image_slots(what.tokens);
+  if (info.is_float()) return slots == 8 ? 2 : 4;
+  if (info.dgroup < super_block) return 4;
+  constexpr std::uint64_t many = 32768;
+  if (slots == 1) return rows >= many ? 2 : 1;
+  return slots == 8 && rows >= many ? 4 : 2;
 }
 
 Outcome OpenDevice::launch(const KernelDesc& kernel, Format format, const gpu::Launch& what, void* stream) {
@@ -282,6 +329,9 @@ Outcome OpenDevice::launch(const KernelDesc& kernel, Format format, const gpu::L
   key.slots = static_cast<std::uint8_t>(gpu::image_slots(what.tokens));
   key.planes = static_cast<std::uint8_t>(what.planes);
   key.format = format_info(format).id;
+  std::uint64_t rows = 0;
+  for (std::uint32_t i = 0; i < what.count; ++i) rows += what.targets[i].rows;
+  key.lane_rows = static_cast<std::uint8_t>(lane_rows(format_info(format), what, rows));
   LW_ASSIGN(right, right_row(key, format));
   key.row = right;
   const gpu::Routing* routing = nullptr;
@@ -307,19 +357,31 @@ Outcome OpenDevice::launch(const KernelDesc& kernel, Format format, const gpu::L
 }
 
 // Rows of one binding at once: as many whole units as lie together and a shader reaches.
-Outcome OpenDevice::launch_target(PipelineKey key, const gpu::Launch& what, const gpu::Target& target, Format format,
-                                  Layout layout, const Expert* expert, void* stream) {
+Outcome OpenDevice::launch_target(const PipelineKey& key, const gpu::Launch& what, const gpu::Target& target,
+                                  Format format, Layout layout, const Expert* expert, void* stream) {
   const std::uint64_t row = row_bytes(format_info(format), what.cols);
   const std::uint64_t unit_rows = layout == Layout::rows16 ? rows16_rows : 1;
   for (std::uint64_t first = 0; first < target.rows;) {
     const std::uint64_t left = heap_->find(target.w + first * row).left;
     const std::uint64_t most = std::min(left, physical_.most_bound - physical_.bound_alignment);
     std::uint64_t rows = std::min(most / (unit_rows * row) * unit_rows, target.rows - first);
+    if (split_of(what) > 1) {
+      rows = std::min(rows, scratch_bytes_ / (std::uint64_t{8} * key.slots * sizeof(float)) / unit_rows * unit_rows);
+    }
     if (rows == 0) return too_large("a row");
     LW_TRY(launch_rows(key, what, target, format, layout, first, rows, expert, stream));
     first += rows;
   }
   return Done{};
+}
+
+std::span<const gpu::Tiling> OpenDevice::tilings(const KernelDesc& /*kernel*/) const { return splits; }
+
+bool OpenDevice::takes_tiling(const KernelDesc& /*kernel*/, const gpu::Tiling& t) const {
+  const auto is_power = [](std::uint32_t value, std::uint32_t most) {
+    return value <= most && (value & (value - 1)) == 0;
+  };
+  return is_power(t[0], 8) && is_power(t[1], 4) && t[2] == 0 && t[3] == 0;
 }
 
 Result<bool> OpenDevice::test(const PipelineKey& key, Format format) {
@@ -331,6 +393,7 @@ Result<bool> OpenDevice::test(const PipelineKey& key, Format format) {
   std::array<std::uint8_t*, 4> memory{};  // W, x, its image, y
   const std::array<std::uint64_t, 4> sizes{known.packed.size(), known.x.size() * sizeof(float), image_bytes, y_bytes};
   std::vector<float> got(known.y.size());
+  bool is_same = true;
   const auto run = [&]() -> Outcome {
     for (std::size_t i = 0; i < memory.size(); ++i) {
       LW_ASSIGN(made, heap_->allocate(sizes[i], 0));
@@ -338,9 +401,6 @@ Result<bool> OpenDevice::test(const PipelineKey& key, Format format) {
     }
     LW_TRY(copy_locked(memory[0], known.packed.data(), sizes[0]));
     LW_TRY(copy_locked(memory[1], known.x.data(), sizes[1]));
-    // What no product gives: an output that isn't written is seen.
-    std::ranges::fill(got, -0.0F);
-    LW_TRY(copy_locked(memory[3], got.data(), y_bytes));
     gpu::ImageTask task;
     task.x = memory[1];
     task.tokens = known.tokens;
@@ -358,8 +418,17 @@ Result<bool> OpenDevice::test(const PipelineKey& key, Format format) {
     what.cols = KnownProduct::cols;
     what.blocks = task.blocks;
     const gpu::Target target{memory[0], memory[3], KnownProduct::rows, KnownProduct::rows};
-    LW_TRY(launch_rows(key, what, target, format, kernel.layout, 0, KnownProduct::rows, nullptr, nullptr));
-    return copy_locked(got.data(), memory[3], y_bytes);
+    // Rows that are whole, and rows that are split, which another shader folds.
+    for (const std::uint32_t split : {1U, 8U}) {
+      what.tile[0] = split;
+      // What no product gives: an output that isn't written is seen.
+      std::ranges::fill(got, -0.0F);
+      LW_TRY(copy_locked(memory[3], got.data(), y_bytes));
+      LW_TRY(launch_rows(key, what, target, format, kernel.layout, 0, KnownProduct::rows, nullptr, nullptr));
+      LW_TRY(copy_locked(got.data(), memory[3], y_bytes));
+      is_same = is_same && std::memcmp(got.data(), known.y.data(), y_bytes) == 0;
+    }
+    return Done{};
   };
   const Outcome outcome = run();
   (void)queue_->finish();
@@ -367,7 +436,7 @@ Result<bool> OpenDevice::test(const PipelineKey& key, Format format) {
     if (each != nullptr) heap_->release(each);
   }
   if (!outcome) return outcome.error();
-  return std::memcmp(got.data(), known.y.data(), y_bytes) == 0;
+  return is_same;
 }
 
 Result<bool> OpenDevice::is_right(const PipelineKey& key, Format format) {
@@ -396,7 +465,7 @@ Result<std::uint8_t> OpenDevice::right_row(PipelineKey key, Format format) {
   for (; key.row < table.size(); ++key.row) {
     const KernelDesc& kernel = table[key.row];
     if (kernel.layout != asked.layout || kernel.formats != asked.formats) continue;
-    if ((kernel.needs & ~info().capabilities) != 0) continue;
+    if ((kernel.needs & ~info().capabilities) != 0 || !is_built(kernel, format)) continue;
     LW_ASSIGN(right, is_right(key, format));
     if (right) return key.row;
   }

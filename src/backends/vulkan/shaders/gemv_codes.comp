@@ -1,7 +1,8 @@
 #version 450
-// y of quantised weights. An invocation has an eighth of a row's K and walks it a d-group at a time, all chains of that
-// eighth in its registers; neighbours have neighbouring rows, so that a subgroup of any size reads words that stand side
-// by side in the layout rows16. The eighths of a row meet in shared memory. x is read by all rows alike: from a cache.
+// y of quantised weights. Each chain a[g][v] of a row is one invocation's, all of it in registers, so that no order of
+// additions is left to a device; an invocation has the same chain of LANE_ROWS rows, which share each load of x. Invocations
+// side by side have rows side by side, so that a subgroup of any size reads words that stand together in the layout rows16.
+// The chains of a row meet in shared memory; where a row is split among workgroups, its eighths meet in reduce.comp.
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 #if defined(LW_DOT)
@@ -11,16 +12,17 @@ spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [
 int signed_dot(uint a, uint b, spirv_literal int packed);
 #endif
 #include "machine.glsl"
+#define LW_ENDS_ELSEWHERE
 #include "format.glsl"
+#include "ends.glsl"
 #define LW_LANE_ROWS LANE_ROWS
 #include "blocks.glsl"
 
 #define LW_STRETCH (LW_DGROUP < 32u ? LW_DGROUP : 32u)  // elements that are decoded at once
 #define LW_QUADS (LW_STRETCH / 4u)
 #define LW_DGROUPS (256u / LW_DGROUP)
-#define LW_CHAINS (LW_DGROUPS < 4u ? LW_DGROUPS : 4u)
 
-shared float partials[PARTIALS];
+shared float partials[PARTIALS];  // [token][invocation]
 
 int dot4(uint a, uint b, int sum) {
 #if defined(LW_DOT)
@@ -32,156 +34,258 @@ int dot4(uint a, uint b, int sum) {
 
 uint column_of(uint token, uint plane) { return SLOTS == 8u ? plane * 8u + token : token * PLANES + plane; }
 
-int sums[SUMS];  // [row][column]
-int mins[SUMS];
+float a[OUTPUTS];  // [row][token]
+int sums[SUMS];    // of a d-group: [row][token][plane]
+int mins[MINS];    // [row][token], of three planes [row][token][plane]
 
-float plane_value(int low, int middle, int high) {
-  float value = float(low);
-  if (PLANES >= 2u) value = add(value, multiply(256.0, float(middle)));
-  if (PLANES == 3u) value = add(value, multiply(65536.0, float(high)));
+// 256 and 65536 times an integer, and anything times a power of two, are exact: fused or not, the bits are the same.
+float exactly_added(float value, float factor, float sum) {
+  precise float result = fma(value, factor, sum);
+  return result;
+}
+
+// Planes of a sum that fit an integer together are joined there, which rounds as joining them as floats does.
+float joined(int low, int high) { return float(low + 256 * high); }
+float plane_value(uint at) {
+#if LW_JOINS
+  if (PLANES == 2u) return joined(sums[at], sums[at + 1u]);
+#endif
+  float value = float(sums[at]);
+  if (PLANES >= 2u) value = exactly_added(float(sums[at + 1u]), 256.0, value);
+  if (PLANES == 3u) value = exactly_added(float(sums[at + 2u]), 65536.0, value);
   return value;
 }
 
 float capped_power(int exponent) {
-  if (exponent < -126) return 0.0;
-  if (exponent > 90) return uintBitsToFloat(0x7F800000u);
-  return uintBitsToFloat(uint(exponent + 127) << 23u);
+  uint bits = uint(exponent + 127) << 23u;
+  if (exponent > 90) bits = 0x7F800000u;
+  return uintBitsToFloat(exponent < -126 ? 0u : bits);
 }
 
-// A stretch of a d-group: elements from `at` on of block `block`, from `in_super` on of super-block b.
-void add_stretch(uint b, uint block, uint at, uint in_super) {
-  uint codes[LANE_ROWS][LW_QUADS];
-  int first[LANE_ROWS];
-  int second[LANE_ROWS];
+uint codes[LANE_ROWS][LW_QUADS];
+int first[LANE_ROWS];  // sub-scales of a stretch, `second` of its upper half
+int second[LANE_ROWS];
+#if LW_KIND == LW_FORMAT_EXP
+int d[LANE_ROWS];
+#else
+float d[LANE_ROWS];
+#endif
+
+void load_stretch(uint block, uint at) {
   [[unroll]] for (uint r = 0u; r < LANE_ROWS; ++r) {
     [[unroll]] for (uint i = 0u; i < LW_QUADS; ++i) codes[r][i] = load_quad(r, block, at / 4u + i);
     first[r] = LW_SC_PARTS != 0 ? LW_sc(sc_field(r, block, at / LW_GROUP)) : 1;
     second[r] = LW_GROUP < LW_STRETCH && LW_SC_PARTS != 0 ? LW_sc(sc_field(r, block, at / LW_GROUP + 1u)) : first[r];
   }
-  uint x_at = ((b * 8u + in_super / 32u) * COLUMNS) * 2u + in_super % 32u / 16u;
-  [[unroll]] for (uint c = 0u; c < COLUMNS; ++c) {
-    uvec4 x = x_quads[x_at + c * 2u];
+}
+
+// A stretch's products with a plane of a token are added to `sums`. An offset that its codes lack is made up for by the
+// sums of x.
+void add_products(uint b, uint in_super, uint token, uint plane) {
+  uint column = column_of(token, plane);
+  uint x_at = ((b * 8u + in_super / 32u) * COLUMNS + column) * 2u + in_super % 32u / 16u;
+  uvec4 x = x_quads[x_at];
 #if LW_DGROUP >= 32
-    uvec4 z = x_quads[x_at + c * 2u + 1u];
+  uvec4 z = x_quads[x_at + 1u];
 #endif
-    [[unroll]] for (uint r = 0u; r < LANE_ROWS; ++r) {
-      int low = dot4(codes[r][3], x.w, dot4(codes[r][2], x.z, dot4(codes[r][1], x.y, dot4(codes[r][0], x.x, 0))));
-#if LW_DGROUP < 32
-      sums[r * COLUMNS + c] += first[r] * low;
-#elif LW_GROUP < 32
-      int high = dot4(codes[r][7], z.w, dot4(codes[r][6], z.z, dot4(codes[r][5], z.y, dot4(codes[r][4], z.x, 0))));
-      sums[r * COLUMNS + c] += first[r] * low + second[r] * high;
-#else
-      int all = dot4(codes[r][7], z.w, dot4(codes[r][6], z.z, dot4(codes[r][5], z.y, dot4(codes[r][4], z.x, low))));
-      sums[r * COLUMNS + c] += LW_SC_PARTS != 0 ? first[r] * all : all;
-#endif
-    }
-  }
-#if LW_HAS_MIN
-  [[unroll]] for (uint r = 0u; r < LANE_ROWS; ++r) {
-    int first_min = LW_mn(mn_field(r, block, at / LW_GROUP));
+  int low_start = 0;
+  int high_start = 0;
+#if LW_OFFSET != 0
 #if LW_GROUP < 32
-    int second_min = LW_mn(mn_field(r, block, at / LW_GROUP + 1u));
-    uint sum_at = launch.sums16_at + (b * 16u + in_super / 16u) * COLUMNS;
-    [[unroll]] for (uint c = 0u; c < COLUMNS; ++c) {
-      mins[r * COLUMNS + c] +=
-          first_min * int(x_words[sum_at + c]) + second_min * int(x_words[sum_at + COLUMNS + c]);
-    }
+  uint sum_at = launch.sums16_at + (b * 16u + in_super / 16u) * COLUMNS + column;
+  low_start = LW_OFFSET * int(x_words[sum_at]);
+  high_start = LW_OFFSET * int(x_words[sum_at + COLUMNS]);
 #else
-    uint sum_at = launch.sums32_at + (b * 8u + in_super / 32u) * COLUMNS;
-    [[unroll]] for (uint c = 0u; c < COLUMNS; ++c) mins[r * COLUMNS + c] += first_min * int(x_words[sum_at + c]);
+  low_start = LW_OFFSET * int(x_words[launch.sums32_at + (b * 8u + in_super / 32u) * COLUMNS + column]);
+#endif
+#endif
+  [[unroll]] for (uint r = 0u; r < LANE_ROWS; ++r) {
+    uint at = (r * SLOTS + token) * PLANES + plane;
+    int low = dot4(codes[r][3], x.w, dot4(codes[r][2], x.z, dot4(codes[r][1], x.y, dot4(codes[r][0], x.x, low_start))));
+#if LW_DGROUP < 32
+    sums[at] += LW_SC_PARTS != 0 ? first[r] * low : low;
+#elif LW_GROUP < 32
+    int high = dot4(codes[r][7], z.w, dot4(codes[r][6], z.z, dot4(codes[r][5], z.y, dot4(codes[r][4], z.x, high_start))));
+    sums[at] += first[r] * low + second[r] * high;
+#else
+    int all = dot4(codes[r][7], z.w, dot4(codes[r][6], z.z, dot4(codes[r][5], z.y, dot4(codes[r][4], z.x, low))));
+    sums[at] += LW_SC_PARTS != 0 ? first[r] * all : all;
 #endif
   }
+}
+
+float power_of(uint b, uint token) { return uintBitsToFloat(x_words[launch.powers_at + b * SLOTS + token]); }
+
+// a + (d * F(J)) * 2^e of a token, of every row.
+void add_terms(uint b, uint token) {
+#if LW_KIND == LW_FORMAT_EXP
+  int e = int(x_words[launch.exponents_at + b * SLOTS + token]);
+#else
+  float power = power_of(b, token);
+#endif
+  [[unroll]] for (uint r = 0u; r < LANE_ROWS; ++r) {
+    uint at = r * SLOTS + token;
+    float value = plane_value(at * PLANES);
+#if LW_KIND == LW_FORMAT_EXP
+    a[at] = exactly_added(value, capped_power(d[r] + e), a[at]);
+#else
+    a[at] = exactly_added(multiply(d[r], value), power, a[at]);
+#endif
+  }
+}
+
+#if LW_HAS_MIN
+// The sums of x of a group, times the sub-min of each row, are added to `mins`.
+#define LW_SUMS_AT(b, in_super)                                                             \
+  (LW_GROUP < 32 ? launch.sums16_at + ((b) * 16u + (in_super) / 16u) * COLUMNS              \
+                 : launch.sums32_at + ((b) * 8u + (in_super) / 32u) * COLUMNS)
+void add_group_mins(uint b, uint block, uint in_block, uint in_super) {
+  int mn[LANE_ROWS];
+  [[unroll]] for (uint r = 0u; r < LANE_ROWS; ++r) mn[r] = LW_mn(mn_field(r, block, in_block / LW_GROUP));
+  uint sum_at = LW_SUMS_AT(b, in_super);
+  [[unroll]] for (uint t = 0u; t < SLOTS; ++t) {
+    int low = int(x_words[sum_at + column_of(t, 0u)]);
+    // Every sum with sub-mins may be joined.
+    if (PLANES == 2u) low += 256 * int(x_words[sum_at + column_of(t, 1u)]);
+    [[unroll]] for (uint r = 0u; r < LANE_ROWS; ++r) {
+      uint at = r * SLOTS + t;
+      if (PLANES != 3u) {
+        mins[at] += mn[r] * low;
+      } else {
+        mins[at * 3u] += mn[r] * low;
+        mins[at * 3u + 1u] += mn[r] * int(x_words[sum_at + column_of(t, 1u)]);
+        mins[at * 3u + 2u] += mn[r] * int(x_words[sum_at + column_of(t, 2u)]);
+      }
+    }
+  }
+}
+
+void add_mins(uint b, uint block, uint in_block, uint in_super) {
+  [[unroll]] for (uint i = 0u; i < MINS; ++i) mins[i] = 0;
+  if (LW_UNROLLS) {
+    [[unroll]] for (uint i = 0u; i < LW_DGROUP; i += LW_GROUP) add_group_mins(b, block, in_block + i, in_super + i);
+  } else {
+    [[dont_unroll]] for (uint i = 0u; i < LW_DGROUP; i += LW_GROUP) add_group_mins(b, block, in_block + i, in_super + i);
+  }
+  float m[LANE_ROWS];
+  [[unroll]] for (uint r = 0u; r < LANE_ROWS; ++r) m[r] = LW_m(m_field(r, block, in_block / LW_DGROUP));
+  [[unroll]] for (uint t = 0u; t < SLOTS; ++t) {
+    float power = power_of(b, t);
+    [[unroll]] for (uint r = 0u; r < LANE_ROWS; ++r) {
+      uint at = r * SLOTS + t;
+      float value;
+      if (PLANES != 3u) {
+        value = float(mins[at]);
+      } else {
+        value = exactly_added(float(mins[at * 3u + 1u]), 256.0, float(mins[at * 3u]));
+        value = exactly_added(float(mins[at * 3u + 2u]), 65536.0, value);
+      }
+      a[at] = exactly_added(multiply(m[r], value), power, a[at]);
+    }
+  }
+}
+#endif
+
+void add_dgroup(uint b, uint in_super) {
+  uint block = b * (256u / LW_ELEMENTS) + in_super / LW_ELEMENTS;
+  uint in_block = in_super % LW_ELEMENTS;
+  [[unroll]] for (uint r = 0u; r < LANE_ROWS; ++r) {
+#if LW_KIND == LW_FORMAT_EXP
+    d[r] = LW_exponent(d_field(r, block, in_block / LW_DGROUP));
+#else
+    d[r] = LW_d(d_field(r, block, in_block / LW_DGROUP));
+#endif
+  }
+  [[unroll]] for (uint i = 0u; i < SUMS; ++i) sums[i] = 0;
+#if LW_DGROUP <= 32
+  load_stretch(block, in_block);
+  [[unroll]] for (uint t = 0u; t < SLOTS; ++t) {
+    [[unroll]] for (uint p = 0u; p < PLANES; ++p) add_products(b, in_super, t, p);
+    add_terms(b, t);
+  }
+#else
+#define LW_ADD_STRETCH(s)                                                                      \
+  load_stretch(block, in_block + (s) * LW_STRETCH);                                            \
+  [[unroll]] for (uint t = 0u; t < SLOTS; ++t) {                                               \
+    [[unroll]] for (uint p = 0u; p < PLANES; ++p) add_products(b, in_super + (s) * LW_STRETCH, t, p); \
+  }
+  if (LW_UNROLLS) {
+    [[unroll]] for (uint s = 0u; s < LW_DGROUP / LW_STRETCH; ++s) { LW_ADD_STRETCH(s) }
+  } else {
+    [[dont_unroll]] for (uint s = 0u; s < LW_DGROUP / LW_STRETCH; ++s) { LW_ADD_STRETCH(s) }
+  }
+  [[unroll]] for (uint t = 0u; t < SLOTS; ++t) add_terms(b, t);
+#endif
+#if LW_HAS_MIN
+  add_mins(b, block, in_block, in_super);
 #endif
 }
 
 void main() {
-  uint rows = gl_WorkGroupSize.x / 8u;
-  uint first_row = group_index() * rows * LANE_ROWS;
+  uint lanes = gl_WorkGroupSize.x / (launch.eighths * LW_CHAINS);
+  uint first_row = group_index() * lanes * LANE_ROWS;
   if (first_row >= launch.rows || !is_asked()) return;
-  uint lane = gl_LocalInvocationID.x % rows;
-  uint g = gl_LocalInvocationID.x / rows;
+  uint me = gl_LocalInvocationID.x;
+  uint lane = me % lanes;
+  uint chain = me / lanes;
+  uint v = chain % LW_CHAINS;
+  uint g = gl_WorkGroupID.z * launch.eighths + chain / LW_CHAINS;
+  fill_table();
   // Rows past the last are walked as the last: nothing of them is stored.
   [[unroll]] for (uint r = 0u; r < LANE_ROWS; ++r) {
-    find_row(r, min(first_row + r * rows + lane, launch.rows - 1u), launch.w_at, launch.row_bytes,
+    find_row(r, min(first_row + r * lanes + lane, launch.rows - 1u), launch.w_at, launch.row_bytes,
              launch.cols / LW_ELEMENTS);
   }
-
-  float a[LANE_ROWS][SLOTS][LW_CHAINS];
-  [[unroll]] for (uint r = 0u; r < LANE_ROWS; ++r) {
-    [[unroll]] for (uint t = 0u; t < SLOTS; ++t) {
-      [[unroll]] for (uint v = 0u; v < LW_CHAINS; ++v) a[r][t][v] = 0.0;
-    }
-  }
+  [[unroll]] for (uint i = 0u; i < OUTPUTS; ++i) a[i] = 0.0;
   uint stop = eighth_begin(g + 1u);
   [[dont_unroll]] for (uint b = eighth_begin(g); b < stop; ++b) {
-    [[dont_unroll]] for (uint turn = 0u; turn < LW_DGROUPS / LW_CHAINS; ++turn) {
-      [[unroll]] for (uint v = 0u; v < LW_CHAINS; ++v) {
-        uint in_super = (turn * LW_CHAINS + v) * LW_DGROUP;
-        if (LW_DGROUPS > 1u && b * 256u + in_super >= launch.cols) break;
-        uint block = b * (256u / LW_ELEMENTS) + in_super / LW_ELEMENTS;
-        uint in_block = in_super % LW_ELEMENTS;
-        [[unroll]] for (uint c = 0u; c < SUMS; ++c) {
-          sums[c] = 0;
-          mins[c] = 0;
-        }
-        LW_STRETCHES for (uint s = 0u; s < LW_DGROUP / LW_STRETCH; ++s) {
-          add_stretch(b, block, in_block + s * LW_STRETCH, in_super + s * LW_STRETCH);
-        }
-        uint dgroup = in_block / LW_DGROUP;
-        [[unroll]] for (uint r = 0u; r < LANE_ROWS; ++r) {
-#if LW_KIND == LW_FORMAT_EXP
-          int exponent = LW_exponent(d_field(r, block, dgroup));
-#else
-          float d = LW_d(d_field(r, block, dgroup));
-#endif
-#if LW_HAS_MIN
-          float m = LW_m(m_field(r, block, dgroup));
-#endif
-          [[unroll]] for (uint t = 0u; t < SLOTS; ++t) {
-            uint c0 = r * COLUMNS + column_of(t, 0u);
-            uint c1 = r * COLUMNS + column_of(t, PLANES >= 2u ? 1u : 0u);
-            uint c2 = r * COLUMNS + column_of(t, PLANES == 3u ? 2u : 0u);
-            float value = plane_value(sums[c0], sums[c1], sums[c2]);
-#if LW_KIND == LW_FORMAT_EXP
-            int e = int(x_words[launch.exponents_at + b * SLOTS + t]);
-            a[r][t][v] = add(a[r][t][v], multiply(value, capped_power(exponent + e)));
-#else
-            float power = uintBitsToFloat(x_words[launch.powers_at + b * SLOTS + t]);
-            a[r][t][v] = add(a[r][t][v], multiply(multiply(d, value), power));
-#endif
-#if LW_HAS_MIN
-            float min_value = plane_value(mins[c0], mins[c1], mins[c2]);
-            a[r][t][v] = add(a[r][t][v], multiply(multiply(m, min_value), power));
-#endif
-          }
-        }
-      }
+    // A row ends with a block, perhaps in the midst of its last super-block.
+#define LW_ADD_TURN(turn)                                                                      \
+  uint in_super = ((turn) * LW_CHAINS + v) * LW_DGROUP;                                        \
+  if (LW_DGROUPS == 1u || b * 256u + in_super < launch.cols) add_dgroup(b, in_super);
+    if (LW_UNROLLS) {
+      [[unroll]] for (uint turn = 0u; turn < LW_DGROUPS / LW_CHAINS; ++turn) { LW_ADD_TURN(turn) }
+    } else {
+      [[dont_unroll]] for (uint turn = 0u; turn < LW_DGROUPS / LW_CHAINS; ++turn) { LW_ADD_TURN(turn) }
     }
   }
 
   [[unroll]] for (uint r = 0u; r < LANE_ROWS; ++r) {
     if (r != 0u) barrier();  // all have read the sums of the rows before
-    [[unroll]] for (uint t = 0u; t < SLOTS; ++t) {
-#if LW_DGROUP >= 256
-      float folded = a[r][t][0];
-#elif LW_DGROUP >= 128
-      float folded = add(a[r][t][0], a[r][t][1]);
-#else
-      float folded = add(add(a[r][t][0], a[r][t][1]), add(a[r][t][2], a[r][t][3]));
-#endif
-      partials[(t * 8u + g) * rows + lane] = folded;
-    }
+    [[unroll]] for (uint t = 0u; t < SLOTS; ++t) partials[t * gl_WorkGroupSize.x + me] = a[r * SLOTS + t];
     barrier();
-    [[dont_unroll]] for (uint i = gl_LocalInvocationID.x; i < rows * SLOTS; i += gl_WorkGroupSize.x) {
-      uint t = i / rows;
-      uint at = t * 8u * rows + i % rows;
-      uint row = first_row + r * rows + i % rows;
+    // The chains of an eighth.
+    [[dont_unroll]] for (uint i = me; i < lanes * launch.eighths * SLOTS; i += gl_WorkGroupSize.x) {
+      uint of_lane = i % lanes;
+      uint e = i / lanes % launch.eighths;
+      uint t = i / (lanes * launch.eighths);
+      uint at = t * gl_WorkGroupSize.x + e * LW_CHAINS * lanes + of_lane;
+#if LW_CHAINS == 4
+      float sum = add(add(partials[at], partials[at + lanes]), add(partials[at + 2u * lanes], partials[at + 3u * lanes]));
+#elif LW_CHAINS == 2
+      float sum = add(partials[at], partials[at + lanes]);
+#else
+      float sum = partials[at];
+#endif
+      uint row = first_row + r * lanes + of_lane;
+      if (launch.eighths == 8u) {
+        partials[at] = sum;  // read by nobody else
+      } else if (row < launch.rows) {
+        store_eighth(gl_WorkGroupID.z * launch.eighths + e, t, row, sum);
+      }
+    }
+    if (launch.eighths != 8u) continue;
+    barrier();
+    [[dont_unroll]] for (uint i = me; i < lanes * SLOTS; i += gl_WorkGroupSize.x) {
+      uint t = i / lanes;
+      uint at = t * gl_WorkGroupSize.x + i % lanes;
+      uint row = first_row + r * lanes + i % lanes;
       if (t >= launch.tokens || row >= launch.rows) continue;
+      uint step = LW_CHAINS * lanes;
       store_output(row, t,
-                   fold_eighths(partials[at], partials[at + rows], partials[at + 2u * rows], partials[at + 3u * rows],
-                                partials[at + 4u * rows], partials[at + 5u * rows], partials[at + 6u * rows],
-                                partials[at + 7u * rows]));
+                   fold_eighths(partials[at], partials[at + step], partials[at + 2u * step], partials[at + 3u * step],
+                                partials[at + 4u * step], partials[at + 5u * step], partials[at + 6u * step],
+                                partials[at + 7u * step]));
     }
   }
 }

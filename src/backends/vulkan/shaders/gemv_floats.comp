@@ -1,21 +1,17 @@
 #version 450
-// y of float weights: a workgroup of 64 has a row, invocation v of it the chain a[g][v] of each eighth in turn, so that a
-// subgroup reads neighbours. The chains of an eighth are folded by halves in shared memory.
+// y of float weights. An invocation has four neighbouring chains of an eighth's 64, of LANE_ROWS rows, which share each load
+// of x; sixteen of them have an eighth, a workgroup of 128 eight eighths: of one set of rows, or of as many sets as rows are
+// split. The chains of an eighth are folded by halves in shared memory.
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 #include "machine.glsl"
 #include "format.glsl"
 
 #define LW_FLOAT_CHAINS 64u
-shared float chains[PARTIALS * 8u];  // [slot][eighth][64]
-
-uint load_raw(uint at) {
-#if LW_BLOCK_BYTES == 4
-  return w_words[at >> 2u];
-#else
-  return (w_words[at >> 2u] >> (8u * (at & 2u))) & 0xFFFFu;
-#endif
-}
+#define LW_LANES 16u
+#define LW_HELD 8u                       // eighths of all sets of rows that a workgroup has
+shared float chains[PARTIALS * 4u];      // [token][set][eighth][64]
+float a[OUTPUTS][4];                     // [row][token][chain]
 
 // Tiny weights count as zero, huge ones as infinite, so that no product is subnormal and none of finite values overflows.
 float limited(float weight) {
@@ -26,34 +22,110 @@ float limited(float weight) {
   return uintBitsToFloat(bits);
 }
 
+// Weights k .. k + 3 of a row whose bytes start at `row_at`; those past the last are zero.
+vec4 load_weights(uint row_at, uint k) {
+  uint at = row_at + k * uint(LW_BLOCK_BYTES);
+  uint left = launch.cols - k;
+#if LW_BLOCK_BYTES == 4
+  uint index = at >> 2u;
+  return vec4(limited(LW_value(w_words[index])), left > 1u ? limited(LW_value(w_words[index + 1u])) : 0.0,
+              left > 2u ? limited(LW_value(w_words[index + 2u])) : 0.0,
+              left > 3u ? limited(LW_value(w_words[index + 3u])) : 0.0);
+#else
+  // Two words, or three where the row starts in the midst of one; none is read that holds nothing of the row.
+  uint index = at >> 2u;
+  uint shift = 8u * (at & 2u);
+  uint words = (shift / 16u + left + 1u) / 2u;
+  uint first = w_words[index];
+  uint second = words > 1u ? w_words[index + 1u] : 0u;
+  if (shift != 0u) {
+    uint third = words > 2u ? w_words[index + 2u] : 0u;
+    first = (first >> 16u) | (second << 16u);
+    second = (second >> 16u) | (third << 16u);
+  }
+  if (left < 2u) first &= 0xFFFFu;
+  if (left < 3u) second = 0u;
+  if (left < 4u) second &= 0xFFFFu;
+#if defined(LW_UNPACKED)
+  // Halves by the device's own conversion: none is so small or so large that it is limited.
+  return vec4(unpackHalf2x16(first), unpackHalf2x16(second));
+#else
+  return vec4(limited(LW_value(first & 0xFFFFu)), limited(LW_value(first >> 16u)), limited(LW_value(second & 0xFFFFu)),
+              limited(LW_value(second >> 16u)));
+#endif
+#endif
+}
+
+float with_product(float sum, float weight, float x) {
+#if LW_IS_F32
+  return add(sum, multiply(weight, x));
+#else
+  // Exact products: fused or not, the bits are the same.
+  precise float result = fma(weight, x, sum);
+  return result;
+#endif
+}
+
 void main() {
-  uint row = group_index();
-  if (row >= launch.rows || !is_asked()) return;
-  uint v = gl_LocalInvocationID.x;
-  uint row_at = launch.w_at + row * launch.row_bytes;
+  uint sets = LW_HELD / launch.eighths;
+  uint first_row = group_index() * sets * LANE_ROWS;
+  if (first_row >= launch.rows || !is_asked()) return;
+  uint me = gl_LocalInvocationID.x;
+  uint lane = me % LW_LANES;
+  uint held = me / LW_LANES;
+  uint g = gl_WorkGroupID.z * launch.eighths + held % launch.eighths;
+  uint set_row = first_row + held / launch.eighths * LANE_ROWS;
   uint padded = launch.blocks * 256u;
-  [[dont_unroll]] for (uint g = 0u; g < 8u; ++g) {
-    float a[SLOTS];
-    [[unroll]] for (uint t = 0u; t < SLOTS; ++t) a[t] = 0.0;
-    uint stop = min(eighth_begin(g + 1u) * 256u, launch.cols);
-    for (uint k = eighth_begin(g) * 256u + v; k < stop; k += LW_FLOAT_CHAINS) {
-      float weight = limited(LW_value(load_raw(row_at + k * uint(LW_BLOCK_BYTES))));
-      [[unroll]] for (uint t = 0u; t < SLOTS; ++t) {
-        a[t] = add(a[t], multiply(weight, uintBitsToFloat(x_words[launch.xq_at + t * padded + k])));
+  uint row_at[LANE_ROWS];
+  // Rows past the last are walked as the last: nothing of them is stored.
+  [[unroll]] for (uint r = 0u; r < LANE_ROWS; ++r) {
+    row_at[r] = launch.w_at + min(set_row + r, launch.rows - 1u) * launch.row_bytes;
+  }
+  [[unroll]] for (uint i = 0u; i < OUTPUTS; ++i) {
+    [[unroll]] for (uint v = 0u; v < 4u; ++v) a[i][v] = 0.0;
+  }
+  uint stop = min(eighth_begin(g + 1u) * 256u, launch.cols);
+  [[dont_unroll]] for (uint k = eighth_begin(g) * 256u + 4u * lane; k < stop; k += LW_FLOAT_CHAINS) {
+    vec4 weights[LANE_ROWS];
+    [[unroll]] for (uint r = 0u; r < LANE_ROWS; ++r) weights[r] = load_weights(row_at[r], k);
+    [[unroll]] for (uint t = 0u; t < SLOTS; ++t) {
+      vec4 x = uintBitsToFloat(x_quads[(launch.xq_at + t * padded + k) / 4u]);
+      [[unroll]] for (uint r = 0u; r < LANE_ROWS; ++r) {
+        [[unroll]] for (uint v = 0u; v < 4u; ++v) {
+          a[r * SLOTS + t][v] = with_product(a[r * SLOTS + t][v], weights[r][v], x[v]);
+        }
       }
     }
-    [[unroll]] for (uint t = 0u; t < SLOTS; ++t) chains[(t * 8u + g) * LW_FLOAT_CHAINS + v] = a[t];
   }
-  barrier();
-  [[dont_unroll]] for (uint halves = LW_FLOAT_CHAINS / 2u; halves != 0u; halves /= 2u) {
-    for (uint i = v; i < SLOTS * 8u * halves; i += LW_FLOAT_CHAINS) {
-      uint at = i / halves * LW_FLOAT_CHAINS + i % halves;
-      chains[at] = add(chains[at], chains[at + halves]);
+  [[unroll]] for (uint r = 0u; r < LANE_ROWS; ++r) {
+    if (r != 0u) barrier();  // all have read the sums of the rows before
+    [[unroll]] for (uint t = 0u; t < SLOTS; ++t) {
+      [[unroll]] for (uint v = 0u; v < 4u; ++v) {
+        chains[(t * LW_HELD + held) * LW_FLOAT_CHAINS + 4u * lane + v] = a[r * SLOTS + t][v];
+      }
     }
     barrier();
+    [[dont_unroll]] for (uint halves = LW_FLOAT_CHAINS / 2u; halves != 0u; halves /= 2u) {
+      for (uint i = me; i < SLOTS * LW_HELD * halves; i += gl_WorkGroupSize.x) {
+        uint at = i / halves * LW_FLOAT_CHAINS + i % halves;
+        chains[at] = add(chains[at], chains[at + halves]);
+      }
+      barrier();
+    }
+    if (launch.eighths == LW_HELD) {
+      uint at = me * LW_HELD * LW_FLOAT_CHAINS;
+      if (me < launch.tokens && set_row + r < launch.rows) {
+        store_output(first_row + r, me,
+                     fold_eighths(chains[at], chains[at + 64u], chains[at + 128u], chains[at + 192u], chains[at + 256u],
+                                  chains[at + 320u], chains[at + 384u], chains[at + 448u]));
+      }
+    } else {
+      for (uint i = me; i < SLOTS * LW_HELD; i += gl_WorkGroupSize.x) {
+        uint of = i % LW_HELD;
+        uint row = first_row + of / launch.eighths * LANE_ROWS + r;
+        if (row >= launch.rows) continue;
+        store_eighth(gl_WorkGroupID.z * launch.eighths + of % launch.eighths, i / LW_HELD, row, chains[i * LW_FLOAT_CHAINS]);
+      }
+    }
   }
-  if (v >= launch.tokens) return;
-  uint at = v * 8u * LW_FLOAT_CHAINS;
-  store_output(row, v, fold_eighths(chains[at], chains[at + 64u], chains[at + 128u], chains[at + 192u], chains[at + 256u],
-                                    chains[at + 320u], chains[at + 384u], chains[at + 448u]));
 }

@@ -4,9 +4,11 @@ layout(local_size_x_id = 0) in;
 layout(constant_id = 1) const uint SLOTS = 1u;      // tokens of the slice that there is room for: 1, 4 or 8
 layout(constant_id = 2) const uint PLANES = 2u;     // of x
 layout(constant_id = 3) const uint COLUMNS = 2u;    // SLOTS * PLANES
-layout(constant_id = 4) const uint PARTIALS = 256u; // r[g] of a workgroup: local_size_x * SLOTS
-layout(constant_id = 5) const uint LANE_ROWS = 1u;  // of an invocation that multiplies codes
+layout(constant_id = 4) const uint PARTIALS = 256u; // chains of a workgroup: local_size_x * SLOTS
+layout(constant_id = 5) const uint LANE_ROWS = 1u;  // of an invocation
 layout(constant_id = 6) const uint SUMS = 2u;       // LANE_ROWS * COLUMNS
+layout(constant_id = 7) const uint OUTPUTS = 1u;    // LANE_ROWS * SLOTS
+layout(constant_id = 8) const uint MINS = 1u;       // OUTPUTS, of three planes OUTPUTS * 3
 
 layout(std430, set = 0, binding = 0) readonly restrict buffer Weights { uint w_words[]; };
 layout(std430, set = 0, binding = 1) readonly restrict buffer XQuads { uvec4 x_quads[]; };  // the slice, as quads of codes
@@ -36,6 +38,7 @@ layout(push_constant) uniform Launch {
   uint used;        // experts a token; 0: this is no product with experts
   uint expert;      // that W is
   uint route_at;    // word of the binding
+  uint eighths;     // of a row that a workgroup has: 8, or fewer where rows are split among workgroups (z of the grid)
 } launch;
 
 uint group_index() { return gl_WorkGroupID.y * launch.groups_x + gl_WorkGroupID.x; }
@@ -102,6 +105,11 @@ void store_element(uint at, uint bits) {
   uint shift = (at & 1u) * 16u;
   atomicAnd(y_words[at >> 1u], ~(0xFFFFu << shift));
   atomicOr(y_words[at >> 1u], value << shift);
+}
+
+// Where rows are split, `y` is the place where their eighths meet: [eighth][token][row].
+void store_eighth(uint g, uint token, uint row, float sum) {
+  y_words[launch.y_at + (g * SLOTS + token) * launch.rows + row] = floatBitsToUint(sum);
 }
 
 void store_output(uint row, uint token, uint bits) {
