@@ -111,7 +111,20 @@ Outcome check_ids_on_gpu(const lw_device& device, const lw_activation& x) {
 
 std::string explain_on_gpu(const lw_device& device, const lw_matrix& matrix, const lw_activation& x, const Plan& plan) {
   const std::uint64_t slices = x.image->slices();
-  return plan.name + ": " + plan.why + "; " + std::to_string(matrix.view.rows) + " rows in " + std::to_string(slices) +
+  std::string kernel = plan.name + ": " + plan.why;
+  if (slices != 0) {
+    gpu::Launch what = gpu::launch_of(*device.gpu, *x.image, Dtype::f32, {});
+    what.tokens = x.image->slice_tokens(0);
+    what.targets[what.count++].rows = matrix.view.rows;
+    const auto found = device.gpu->stands_in(*plan.kernel, matrix.view.format, what);
+    if (!found) {
+      kernel += "; it can't run: " + found.error().message;
+    } else if (*found != plan.kernel) {
+      kernel = kernel_name(**found, matrix.view.info(), x.image->planes()) + ": in place of '" +
+               std::string(plan.kernel->name) + "', which gives wrong bits on this device";
+    }
+  }
+  return kernel + "; " + std::to_string(matrix.view.rows) + " rows in " + std::to_string(slices) +
          (slices == 1 ? " launch" : " launches") + " on " + device.name + ", " + device.description;
 }
 

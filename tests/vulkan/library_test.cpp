@@ -4,7 +4,10 @@
 #include <lanewise/lanewise.h>
 
 #include <bit>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <vector>
 
 #include "backends/vulkan/device.h"
@@ -169,6 +172,48 @@ TEST(VulkanLibrary, ExpertsAreTheBitsOfTheCpu) {
   lw_device_close(gpu);
   lw_device_close(cpu);
   expect_no_complaint(*opened);
+}
+
+// What is said of a product is what runs: after a kernel was struck out, the one in its place.
+TEST(VulkanLibrary, ExplainsWhatRuns) {
+  LW_VULKAN_OR_RETURN(opened);
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "lanewise-explained";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  const char* const before = std::getenv("XDG_CACHE_HOME");
+  const std::string usual = before == nullptr ? "" : before;
+  setenv("XDG_CACHE_HOME", folder.c_str(), 1);
+  const auto explain = [&]() -> std::string {
+    lw_error error = LW_ERROR_INIT;
+    lw_device* const gpu = open_by_name("vulkan:0");
+    lw_matrix* const matrix = Weights(Format::Q5_0, 4).on(gpu);
+    lw_activation* activation = nullptr;
+    void* x = nullptr;
+    EXPECT_EQ(lw_memory_allocate(gpu, cols * 4, &x, &error), LW_OK);
+    EXPECT_EQ(lw_activation_create(gpu, LW_X16, 1, cols, &activation, &error), LW_OK);
+    EXPECT_EQ(lw_activation_set(activation, LW_DTYPE_F32, x, 1, 0, &error), LW_OK);
+    char text[1024] = "";
+    EXPECT_EQ(lw_gemv_explain(gpu, matrix, activation, text, sizeof text, &error), LW_OK) << error.message;
+    lw_activation_free(activation);
+    lw_memory_free(gpu, x);
+    lw_matrix_free(matrix);
+    lw_device_close(gpu);
+    return text;
+  };
+  const std::string right = explain();
+  EXPECT_EQ(right.find("in place of"), std::string::npos) << right;
+  // As if that kernel had been found wrong.
+  std::filesystem::path file;
+  for (const auto& each : std::filesystem::directory_iterator(folder / "lanewise")) file = each.path();
+  std::string line;
+  std::getline(std::ifstream(file), line);
+  std::ofstream(file) << "wrong" << line.substr(5) << "\n";
+  const std::string other = explain();
+  const std::string first = right.substr(0, right.find(": "));
+  EXPECT_FALSE(other.starts_with(first)) << other;
+  EXPECT_NE(other.find("in place of '" + first.substr(first.rfind('.') + 1) + "'"), std::string::npos) << other;
+  setenv("XDG_CACHE_HOME", usual.c_str(), 1);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(VulkanLibrary, RefusesWhatItMust) {

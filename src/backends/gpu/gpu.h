@@ -91,6 +91,10 @@ class Device {
   virtual Outcome route(const Routing& routing, bool overlapped, void* stream) = 0;
   /// By a kernel of the backend's, for weights of `format`.
   virtual Outcome launch(const KernelDesc& kernel, Format format, const Launch& what, void* stream) = 0;
+  /// The kernel that such a launch would run: the one that is asked for, or what takes its place on this device.
+  virtual Result<const KernelDesc*> stands_in(const KernelDesc& kernel, Format /*format*/, const Launch& /*what*/) {
+    return &kernel;
+  }
   /// GGUF's bytes to the layout and back. All in device memory.
   virtual Outcome pack(Layout layout, const MatrixView& raw, std::uint8_t* out, void* stream) = 0;
   virtual Outcome unpack(Layout layout, const MatrixView& packed, std::uint8_t* out, void* stream) = 0;

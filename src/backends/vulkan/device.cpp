@@ -8,10 +8,14 @@
 #include <map>
 #include <mutex>
 
+#include "base/checked.h"
+
 namespace lanewise::vulkan {
 namespace {
 
 constexpr std::uint64_t staging_bytes = std::uint64_t{16} << 20;
+// Of memory that waits to be given back.
+constexpr std::uint64_t most_leaving = std::uint64_t{64} << 20;
 // Where the eighths of split rows meet: 16,384 rows of eight tokens at once.
 constexpr std::uint64_t usual_scratch = std::uint64_t{4} << 20;
 
@@ -27,7 +31,6 @@ Outcome load_device(const Functions& from, VkDevice device, Functions& to) {
 #undef LW_VULKAN
   to.CmdPushDescriptorSetKHR =
       reinterpret_cast<PFN_vkCmdPushDescriptorSetKHR>(from.GetDeviceProcAddr(device, "vkCmdPushDescriptorSetKHR"));
-  if (to.CmdPushDescriptorSetKHR == nullptr) missing = "vkCmdPushDescriptorSetKHR";
   if (missing.empty()) return Done{};
   return make_error(LW_ERROR_DEVICE, "the Vulkan driver has no " + missing);
 }
@@ -47,13 +50,15 @@ OpenDevice::~OpenDevice() {
 
 Outcome OpenDevice::open() {
   const std::string what = "opening " + info().id();
+  if (overrides_.no_push) physical_.has_push = false;
   const float priority = 1;
   VkDeviceQueueCreateInfo queue{};
   queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
   queue.queueFamilyIndex = physical_.queue_family;
   queue.queueCount = 1;
   queue.pQueuePriorities = &priority;
-  std::vector<const char*> extensions{VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME};
+  std::vector<const char*> extensions;
+  if (physical_.has_push) extensions.push_back(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
   if (physical_.wants_dot) extensions.push_back(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
   if (physical_.wants_float_controls) extensions.push_back(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
   VkPhysicalDeviceShaderIntegerDotProductFeatures dot{};
@@ -79,6 +84,8 @@ Outcome OpenDevice::open_on(VkDevice device, VkQueue queue) {
   LW_TRY(load_device(instance_->functions(), device, functions_));
   owned_ = false;
   device_ = device;
+  // Of a device that was made without the extension the function may be there all the same, or not.
+  physical_.has_push = physical_.has_push && functions_.CmdPushDescriptorSetKHR != nullptr;
   return set_up(queue);
 }
 
@@ -100,7 +107,7 @@ Outcome OpenDevice::set_up(VkQueue queue) {
   pipelines_.emplace(functions_, device_, physical_, overrides_.spoiled, overrides_.spoiled_by);
   if (!overrides_.forgetful) verdicts_.open(physical_);
   LW_TRY(queue_->open());
-  LW_TRY(pipelines_->open());
+  LW_TRY(pipelines_->open(Queue::most_places));
   scratch_bytes_ = std::min({usual_scratch, physical_.most_at_once, physical_.most_bound - physical_.bound_alignment}) /
                    Heap::alignment * Heap::alignment;
   LW_ASSIGN(scratch, heap_->allocate(scratch_bytes_, 0));
@@ -130,19 +137,38 @@ Outcome OpenDevice::make_staging() {
 
 Result<std::uint8_t*> OpenDevice::allocate(std::uint64_t bytes, std::uint64_t together) {
   const std::lock_guard lock(mutex_);
+  auto memory = heap_->allocate(bytes, together);
+  if (memory || leaving_.empty()) return memory;
+  LW_TRY(finish());
   return heap_->allocate(bytes, together);
 }
 
 void OpenDevice::release(std::uint8_t* memory) noexcept {
   const std::lock_guard lock(mutex_);
-  (void)queue_->finish();  // what still reads it
   const std::uint64_t bytes = heap_->size(memory);
   std::erase_if(routings_, [&](const auto& each) {
     const auto* const routes = reinterpret_cast<const std::uint8_t*>(each.first);
     return routes >= memory && routes < memory + bytes;
   });
-  heap_->release(memory);
+  // What still reads it must end first. Memory of an engine's may be gone once this returns.
+  leaving_.push_back(memory);
+  leaving_bytes_ += bytes;
+  if (!owned_ || leaving_bytes_ > most_leaving) (void)finish();
 }
+
+// Waits for all that was enqueued: what copies have left in the staging memory is then free, and so is memory to be
+// given back.
+Outcome OpenDevice::finish() {
+  Outcome done = queue_->finish();
+  staged_bytes_ = 0;
+  for (std::uint8_t* const memory : leaving_) heap_->release(memory);
+  leaving_.clear();
+  leaving_bytes_ = 0;
+  return done;
+}
+
+// Nothing but this queue sees memory of a device of our own, so that what is written there needn't be waited for.
+Outcome OpenDevice::settle() { return owned_ ? Outcome(Done{}) : finish(); }
 
 Result<std::uint8_t*> OpenDevice::adopt(VkBuffer buffer, std::uint64_t offset, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
@@ -157,7 +183,7 @@ Outcome OpenDevice::check_memory(const void* memory, std::string_view what) {
 
 Outcome OpenDevice::wait(void* stream) {
   const std::lock_guard lock(mutex_);
-  if (stream == nullptr) LW_TRY(queue_->finish());
+  if (stream == nullptr) LW_TRY(finish());
   if (std::string complaint = instance_->complaint(); !complaint.empty()) {
     return make_error(LW_ERROR_INTERNAL, "Vulkan's validation layer says: " + std::move(complaint));
   }
@@ -181,7 +207,7 @@ Outcome OpenDevice::record_copy(const Place& from, const Place& to, std::uint64_
 Outcome OpenDevice::copy(void* to, const void* from, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   LW_TRY(copy_locked(to, from, bytes));
-  return queue_->finish();
+  return settle();
 }
 
 Outcome OpenDevice::copy_locked(void* to, const void* from, std::uint64_t bytes) {
@@ -190,7 +216,10 @@ Outcome OpenDevice::copy_locked(void* to, const void* from, std::uint64_t bytes)
   while (bytes != 0) {
     const Place target = heap_->find(out);
     const Place source = heap_->find(in);
-    const Place staging{staging_, 0, staging_bytes};
+    // Each copy has staging memory of its own until all of it is taken.
+    if (staging_bytes - staged_bytes_ < std::min(bytes, staging_bytes / 4)) LW_TRY(finish());
+    const Place staging{staging_, staged_bytes_, staging_bytes - staged_bytes_};
+    std::uint8_t* const staged = static_cast<std::uint8_t*>(staged_) + staged_bytes_;
     std::uint64_t part = bytes;
     if (target.left != 0) part = std::min(part, target.left);
     if (source.left != 0) part = std::min(part, source.left);
@@ -199,15 +228,15 @@ Outcome OpenDevice::copy_locked(void* to, const void* from, std::uint64_t bytes)
     if (target.left != 0 && source.left != 0) {
       LW_TRY(record_copy(source, target, part, std::array{reads, writes}));
     } else if (target.left != 0) {
-      part = std::min(part, staging_bytes);
-      std::memcpy(staged_, in, part);
+      part = std::min(part, staging.left);
+      std::memcpy(staged, in, part);
       LW_TRY(record_copy(staging, target, part, std::array{writes}));
-      LW_TRY(queue_->finish());
+      staged_bytes_ = std::min(staging_bytes, ceil_div(staged_bytes_ + part, 16) * 16);
     } else if (source.left != 0) {
-      part = std::min(part, staging_bytes);
+      part = std::min(part, staging.left);
       LW_TRY(record_copy(source, staging, part, std::array{reads}));
-      LW_TRY(queue_->finish());
-      std::memcpy(out, staged_, part);
+      LW_TRY(finish());
+      std::memcpy(out, staged, part);
     } else {
       std::memmove(out, in, part);
     }
@@ -239,7 +268,7 @@ Outcome OpenDevice::fill(void* to, std::uint8_t byte, std::uint64_t bytes) {
     out += part;
     bytes -= part;
   }
-  return queue_->finish();
+  return settle();
 }
 
 // One for the process while anyone holds it, so that memory of one handle is memory of all.

@@ -45,6 +45,7 @@ class OpenDevice final : public gpu::Device {
   Outcome make_floats(const gpu::ImageTask& task, std::uint32_t index, void* stream) override;
   Outcome route(const gpu::Routing& routing, bool overlapped, void* stream) override;
   Outcome launch(const KernelDesc& kernel, Format format, const gpu::Launch& what, void* stream) override;
+  Result<const KernelDesc*> stands_in(const KernelDesc& kernel, Format format, const gpu::Launch& what) override;
   Outcome pack(Layout layout, const MatrixView& raw, std::uint8_t* out, void* stream) override;
   Outcome unpack(Layout layout, const MatrixView& packed, std::uint8_t* out, void* stream) override;
   Outcome dequantize(Format format, const std::uint8_t* w, std::uint64_t elements, float* out, void* stream) override;
@@ -90,6 +91,8 @@ class OpenDevice final : public gpu::Device {
                    Grid grid, void* stream, bool apart = false);
   Outcome copy_locked(void* to, const void* from, std::uint64_t bytes);
   Outcome record_copy(const Place& from, const Place& to, std::uint64_t bytes, std::span<const Access> accesses);
+  Outcome finish();
+  Outcome settle();
   Outcome set_up(VkQueue queue);
   Outcome make_staging();
   Outcome move_words(PipelineKey::Kind kind, const MatrixView& matrix, std::uint64_t rows, const std::uint8_t* from,
@@ -102,6 +105,7 @@ class OpenDevice final : public gpu::Device {
   [[nodiscard]] std::uint32_t lane_rows(const FormatInfo& info, const gpu::Launch& what, std::uint64_t rows) const;
   Outcome image_locked(const gpu::ImageTask& task, void* stream);
   Outcome floats_locked(const gpu::ImageTask& task, std::uint32_t index, void* stream);
+  [[nodiscard]] PipelineKey key_of(const KernelDesc& kernel, Format format, const gpu::Launch& what) const;
   /// The row of kernels.def to use in place of `key.row`: itself, or the next best that is right on this device.
   Result<std::uint8_t> right_row(PipelineKey key, Format format);
   Result<bool> is_right(const PipelineKey& key, Format format);
@@ -118,6 +122,9 @@ class OpenDevice final : public gpu::Device {
   VkBuffer staging_ = VK_NULL_HANDLE;
   VkDeviceMemory staging_memory_ = VK_NULL_HANDLE;
   void* staged_ = nullptr;
+  std::uint64_t staged_bytes_ = 0;      ///< of it taken by copies that may not have ended
+  std::vector<std::uint8_t*> leaving_;  ///< memory to be given back once what reads it has ended
+  std::uint64_t leaving_bytes_ = 0;
   std::uint8_t* scratch_ = nullptr;  ///< of split rows
   std::uint64_t scratch_bytes_ = 0;
   std::uint64_t foreign_calls_ = 0;

@@ -183,6 +183,7 @@ Physical describe(const Instance& instance, VkPhysicalDevice device) {
   offered.pNext = features;
   vk.GetPhysicalDeviceFeatures2(device, &offered);
 
+  found.has_push = has_extension(extensions, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
   found.has_dot = has_dot_words && dot_feature.shaderIntegerDotProduct != 0;
   found.wants_dot = found.has_dot && version < VK_API_VERSION_1_3;
   found.wants_float_controls = has_controls && version < VK_API_VERSION_1_2;
@@ -210,13 +211,11 @@ Physical describe(const Instance& instance, VkPhysicalDevice device) {
                      ", subgroups of " + std::to_string(found.subgroup) + ", dot products of bytes " +
                      (!found.has_dot ? "by parts"
                       : in_hardware  ? "in hardware"
-                                     : "by the driver");
+                                     : "by the driver") +
+                     (found.has_push ? "" : ", no push descriptors: nothing is recorded into others' command buffers");
   (void)choose_memory(vk, UINT32_MAX, found);  // for its size; which types buffers may use, a device says once opened
   if (!find_queue(vk, found)) found.info.why_not = "it has no queue that computes";
   if (limits.maxPerStageDescriptorStorageBuffers < bindings) found.info.why_not = "its shaders can't see six buffers";
-  if (!has_extension(extensions, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) {
-    found.info.why_not = "its driver lacks VK_KHR_push_descriptor";
-  }
   return found;
 }
 

@@ -26,6 +26,7 @@ struct Physical {
   std::uint32_t group_size = 0;                ///< invocations of a workgroup that products use
   std::uint32_t lane_rows = 0;                 ///< of an invocation; 0: as a launch chooses
   bool is_processor = false;
+  bool has_push = false;              ///< push descriptors; otherwise sets made beforehand, a command each
   bool has_dot = false;               ///< four products of signed bytes at once, in hardware or not
   bool wants_float_controls = false;  ///< the extension by name, as the version alone doesn't have it
   bool wants_dot = false;

@@ -52,11 +52,12 @@ std::string to_string(const PipelineKey& key) {
 
 Pipelines::~Pipelines() {
   for (const auto& [key, pipeline] : made_) functions_.DestroyPipeline(device_, pipeline, nullptr);
+  if (pool_ != VK_NULL_HANDLE) functions_.DestroyDescriptorPool(device_, pool_, nullptr);
   if (layout_ != VK_NULL_HANDLE) functions_.DestroyPipelineLayout(device_, layout_, nullptr);
   if (set_ != VK_NULL_HANDLE) functions_.DestroyDescriptorSetLayout(device_, set_, nullptr);
 }
 
-Outcome Pipelines::open() {
+Outcome Pipelines::open(std::uint32_t sets) {
   std::array<VkDescriptorSetLayoutBinding, bindings> list{};
   for (std::uint32_t i = 0; i < bindings; ++i) {
     list[i].binding = i;
@@ -66,7 +67,7 @@ Outcome Pipelines::open() {
   }
   VkDescriptorSetLayoutCreateInfo set{};
   set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
-  set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
+  if (physical_.has_push) set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
   set.bindingCount = bindings;
   set.pBindings = list.data();
   LW_TRY(check(functions_.CreateDescriptorSetLayout(device_, &set, nullptr, &set_), "making a Vulkan set layout"));
@@ -77,7 +78,24 @@ Outcome Pipelines::open() {
   layout.pSetLayouts = &set_;
   layout.pushConstantRangeCount = 1;
   layout.pPushConstantRanges = &constants;
-  return check(functions_.CreatePipelineLayout(device_, &layout, nullptr, &layout_), "making a Vulkan pipeline layout");
+  LW_TRY(
+      check(functions_.CreatePipelineLayout(device_, &layout, nullptr, &layout_), "making a Vulkan pipeline layout"));
+  if (physical_.has_push) return Done{};
+  const VkDescriptorPoolSize room{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, sets * bindings};
+  VkDescriptorPoolCreateInfo pool{};
+  pool.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
+  pool.maxSets = sets;
+  pool.poolSizeCount = 1;
+  pool.pPoolSizes = &room;
+  LW_TRY(check(functions_.CreateDescriptorPool(device_, &pool, nullptr, &pool_), "making a pool of Vulkan sets"));
+  const std::vector<VkDescriptorSetLayout> layouts(sets, set_);
+  sets_.resize(sets);
+  VkDescriptorSetAllocateInfo allocate{};
+  allocate.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
+  allocate.descriptorPool = pool_;
+  allocate.descriptorSetCount = sets;
+  allocate.pSetLayouts = layouts.data();
+  return check(functions_.AllocateDescriptorSets(device_, &allocate, sets_.data()), "making Vulkan sets");
 }
 
 std::uint32_t Pipelines::group_size(const PipelineKey& key) const {

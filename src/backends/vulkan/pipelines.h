@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "backends/vulkan/physical.h"
 
@@ -40,7 +41,9 @@ class Pipelines {
   Pipelines(const Pipelines&) = delete;
   Pipelines& operator=(const Pipelines&) = delete;
   ~Pipelines();
-  Outcome open();
+  /// `sets`: descriptor sets for a device without push descriptors.
+  Outcome open(std::uint32_t sets);
+  [[nodiscard]] VkDescriptorSet set(std::uint32_t index) const { return sets_[index]; }
 
   Result<VkPipeline> get(const PipelineKey& key);
   [[nodiscard]] VkPipelineLayout layout() const { return layout_; }
@@ -60,6 +63,8 @@ class Pipelines {
   std::string spoiled_by_;
   VkDescriptorSetLayout set_ = VK_NULL_HANDLE;
   VkPipelineLayout layout_ = VK_NULL_HANDLE;
+  VkDescriptorPool pool_ = VK_NULL_HANDLE;
+  std::vector<VkDescriptorSet> sets_;
   std::map<PipelineKey, VkPipeline> made_;
 };
 

@@ -35,6 +35,7 @@ class Hazards {
 class Queue {
  public:
   static constexpr std::uint32_t most_commands = 256;  ///< of a batch: then it is submitted by itself
+  static constexpr std::uint32_t most_places = 2 * most_commands;
 
   Queue(const Functions& functions, VkDevice device, VkQueue queue, std::uint32_t family)
       : functions_(functions), device_(device), queue_(queue), family_(family) {}
@@ -47,6 +48,10 @@ class Queue {
   /// else's, where a barrier precedes each command. `apart`: of one call with the command before, from which it
   /// depends on nothing.
   Result<VkCommandBuffer> next(void* stream, std::span<const Access> accesses, bool apart = false);
+  /// Where the batch's last command stands among all that may be on their way: 0 .. most_places-1.
+  [[nodiscard]] std::uint32_t place() const {
+    return static_cast<std::uint32_t>(current_) * most_commands + batches_[current_].count - 1;
+  }
   /// Submits what is recorded; the host may read what it wrote once finish() is done.
   Outcome submit();
   /// Submits, and waits for everything.

@@ -34,6 +34,7 @@ struct Overrides {
   std::uint32_t capabilities = 0;  ///< added to the device's own
   std::string spoiled;             ///< a kernel of that name is made of another shader: `spoiled_by`
   std::string spoiled_by;
+  bool no_push = false;    ///< as if the driver lacked push descriptors
   bool forgetful = false;  ///< no verdict of the self-test is taken from the cache or put there
 };
 

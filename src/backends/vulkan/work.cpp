@@ -108,6 +108,11 @@ std::optional<OpenDevice::Grid> OpenDevice::grid_of(std::uint64_t groups) const 
 
 Outcome OpenDevice::dispatch(const PipelineKey& key, std::span<const Bound> bounds, const void* constants,
                              std::uint32_t bytes, Grid grid, void* stream, bool apart) {
+  if (stream != nullptr && !physical_.has_push) {
+    return make_error(LW_ERROR_UNSUPPORTED, info().id() +
+                                                " lacks push descriptors (VK_KHR_push_descriptor), without "
+                                                "which nothing is recorded into others' command buffers");
+  }
   LW_ASSIGN(pipeline, pipelines_->get(key));
   std::array<Access, bindings> accesses;
   std::array<VkWriteDescriptorSet, bindings> writes{};
@@ -124,8 +129,17 @@ Outcome OpenDevice::dispatch(const PipelineKey& key, std::span<const Bound> boun
   }
   LW_ASSIGN(commands, queue_->next(stream, std::span(accesses).first(touched), apart));
   functions_.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-  functions_.CmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipelines_->layout(), 0, narrow(count),
-                                     writes.data());
+  if (physical_.has_push) {
+    functions_.CmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipelines_->layout(), 0, narrow(count),
+                                       writes.data());
+  } else {
+    // A set for each place in a batch: the command that last stood there has ended.
+    const VkDescriptorSet set = pipelines_->set(queue_->place());
+    for (VkWriteDescriptorSet& write : std::span(writes).first(count)) write.dstSet = set;
+    functions_.UpdateDescriptorSets(device_, narrow(count), writes.data(), 0, nullptr);
+    functions_.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipelines_->layout(), 0, 1, &set, 0,
+                                     nullptr);
+  }
   functions_.CmdPushConstants(commands, pipelines_->layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, bytes, constants);
   functions_.CmdDispatch(commands, grid.x, grid.y, grid.z);
   return Done{};
@@ -321,8 +335,7 @@ std::uint32_t OpenDevice::lane_rows(const FormatInfo& info, const gpu::Launch& w
   return slots == 8 && rows >= many ? 4 : 2;
 }
 
-Outcome OpenDevice::launch(const KernelDesc& kernel, Format format, const gpu::Launch& what, void* stream) {
-  const std::lock_guard lock(mutex_);
+PipelineKey OpenDevice::key_of(const KernelDesc& kernel, Format format, const gpu::Launch& what) const {
   PipelineKey key;
   key.kind = PipelineKey::product;
   key.row = static_cast<std::uint8_t>(&kernel - vulkan_kernels().data());
@@ -332,6 +345,18 @@ Outcome OpenDevice::launch(const KernelDesc& kernel, Format format, const gpu::L
   std::uint64_t rows = 0;
   for (std::uint32_t i = 0; i < what.count; ++i) rows += what.targets[i].rows;
   key.lane_rows = static_cast<std::uint8_t>(lane_rows(format_info(format), what, rows));
+  return key;
+}
+
+Result<const KernelDesc*> OpenDevice::stands_in(const KernelDesc& kernel, Format format, const gpu::Launch& what) {
+  const std::lock_guard lock(mutex_);
+  LW_ASSIGN(right, right_row(key_of(kernel, format, what), format));
+  return &vulkan_kernels()[right];
+}
+
+Outcome OpenDevice::launch(const KernelDesc& kernel, Format format, const gpu::Launch& what, void* stream) {
+  const std::lock_guard lock(mutex_);
+  PipelineKey key = key_of(kernel, format, what);
   LW_ASSIGN(right, right_row(key, format));
   key.row = right;
   const gpu::Routing* routing = nullptr;
@@ -431,7 +456,7 @@ Result<bool> OpenDevice::test(const PipelineKey& key, Format format) {
     return Done{};
   };
   const Outcome outcome = run();
-  (void)queue_->finish();
+  (void)finish();
   for (std::uint8_t* const each : memory) {
     if (each != nullptr) heap_->release(each);
   }
