@@ -52,6 +52,7 @@ enum Capability : std::uint32_t {
   CAP_VULKAN = 256,       ///< a Vulkan device
   CAP_PACKED_DOT = 512,   ///< one that has dot products of packed bytes (VK_KHR_shader_integer_dot_product)
   CAP_VULKAN_GPU = 1024,  ///< one that has, and is no processor
+  CAP_AMX = 2048,         ///< AMX's tiles of bytes, beside CAP_AVX512
 };
 
 struct KernelDesc {

@@ -21,6 +21,7 @@
 #include "harness/compare.h"
 #include "harness/fill.h"
 #include "kernels/data.h"
+#include "kernels/emulated.h"
 #include "kernels/kernel.h"
 #include "kernels/support.h"
 #include "layout/layout.h"
@@ -207,12 +208,14 @@ TEST_P(Kernels, AgreeWithTheScalarOne) {
   const std::uint32_t capabilities = cpu_capabilities();
   std::vector<const KernelDesc*> able;
   const KernelDesc* scalar = nullptr;
-  for (const KernelDesc& kernel : cpu_kernels()) {
-    if (!accepts(kernel.formats, info) || (kernel.needs & ~capabilities) != 0) continue;
-    if (is_scalar(kernel)) {
-      scalar = &kernel;
-    } else {
-      able.push_back(&kernel);
+  for (const auto kernels : {cpu_kernels(), emulated_kernels()}) {
+    for (const KernelDesc& kernel : kernels) {
+      if (!accepts(kernel.formats, info) || (kernel.needs & ~capabilities) != 0) continue;
+      if (is_scalar(kernel)) {
+        scalar = &kernel;
+      } else {
+        able.push_back(&kernel);
+      }
     }
   }
   ASSERT_NE(scalar, nullptr);

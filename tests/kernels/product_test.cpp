@@ -12,6 +12,7 @@
 #include "arithmetic/scalar.h"
 #include "backends/cpu/cpu.h"
 #include "kernels/data.h"
+#include "kernels/emulated.h"
 #include "kernels/kernel.h"
 #include "kernels/support.h"
 #include "layout/layout.h"
@@ -42,9 +43,11 @@ std::unique_ptr<Activation> activation(const std::vector<float>& x, Planes plane
 class Products : public testing::TestWithParam<FormatInfo> {
  protected:
   void SetUp() override {
-    for (const KernelDesc& kernel : cpu_kernels()) {
-      if (!accepts(kernel.formats, GetParam()) || (kernel.needs & ~cpu_capabilities()) != 0) continue;
-      if (kernel.needs != CAP_NONE) able_.push_back(&kernel);
+    for (const auto kernels : {cpu_kernels(), emulated_kernels()}) {
+      for (const KernelDesc& kernel : kernels) {
+        if (!accepts(kernel.formats, GetParam()) || (kernel.needs & ~cpu_capabilities()) != 0) continue;
+        if (kernel.needs != CAP_NONE) able_.push_back(&kernel);
+      }
     }
   }
   // y of a window's tokens, with a word behind it that must stay what it is.

@@ -15,6 +15,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #elif defined(__aarch64__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
@@ -41,6 +43,7 @@ constexpr std::array isas = {
     Isa{"avx2", CAP_AVX2, CAP_AVX2},
     Isa{"avxvnni", CAP_AVXVNNI, CAP_AVX2 | CAP_AVXVNNI},
     Isa{"avx512", CAP_AVX512, CAP_AVX2 | CAP_AVXVNNI | CAP_AVX512},
+    Isa{"amx", CAP_AMX, CAP_AVX2 | CAP_AVXVNNI | CAP_AVX512 | CAP_AMX},
     Isa{"neon", CAP_NEON, CAP_NEON},
     Isa{"i8mm", CAP_I8MM, CAP_NEON | CAP_I8MM},
 };
@@ -54,6 +57,14 @@ const Isa* find_isa(std::string_view name) {
 }
 
 #if defined(__x86_64__) && LANEWISE_SIMD
+// Linux gives a process the tile registers when it asks; further threads have them then too.
+bool may_use_tiles() {
+  constexpr long request = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr long tile_data = 18;
+  static const bool granted = syscall(SYS_arch_prctl, request, tile_data) == 0;
+  return granted;
+}
+
 // Capabilities of this processor that its system saves the registers of.
 std::uint32_t detected() {
   unsigned a = 0;
@@ -76,6 +87,9 @@ std::uint32_t detected() {
   // VBMI, GFNI, VNNI, BITALG, VPOPCNTDQ
   const bool extensions = has(c, 1) && has(c, 8) && has(c, 11) && has(c, 12) && has(c, 14);
   if (saves_zmm && foundation && extensions && (found & CAP_AVX2) != 0) found |= CAP_AVX512;
+  const bool tiles = has(d, 24) && has(d, 25);  // AMX-TILE, AMX-INT8
+  const bool saves_tiles = (low & 0x60000U) == 0x60000U;
+  if (tiles && saves_tiles && (found & CAP_AVX512) != 0 && may_use_tiles()) found |= CAP_AMX;
   if (__get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && has(a, 4) && (found & CAP_AVX2) != 0) found |= CAP_AVXVNNI;
   return found;
 }

@@ -33,7 +33,7 @@ const Rows16Kernels* find_rows16([[maybe_unused]] Target target, [[maybe_unused]
 
 class Rows {
  public:
-  Rows(const Rows16Kernels& kernels, const Activation& x, const OutputView& y)
+  Rows(const Rows16Choice& kernels, const Activation& x, const OutputView& y)
       : kernels_(kernels), x_(x), y_(y), planes_(plane_count(x.planes())) {}
 
   /// Sixteen rows (fewer at the end) from `row` on, all tokens: weights are read from memory for the first slice only.
@@ -48,7 +48,7 @@ class Rows {
       call.batches = static_cast<int>(slice_batches(tokens, planes_));
       std::array<float, slice_tokens * rows16_rows> values;
       call.y = values.data();
-      kernels_.tile[planes_ - 1][std::countr_zero(batch)](call);
+      kernels_.tile(planes_, batch)(call);
       for (std::uint32_t t = 0; t < tokens; ++t) store(first + t, row, begin, end, values.data() + t * rows16_rows);
     }
   }
@@ -68,17 +68,32 @@ class Rows {
     }
   }
 
-  const Rows16Kernels& kernels_;
+  Rows16Choice kernels_;
   const Activation& x_;
   const OutputView& y_;
   std::uint32_t planes_;
 };
 
+// A target's kernels, and those that run what it has none for.
 template <Target target>
-void gemv_packed(const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t row_begin,
-                 std::uint64_t row_end) {
+Rows16Choice choice(Format format) {
+  if constexpr (target == Target::amx) return {*find_rows16(target, format), *find_rows16(Target::avx512, format)};
+  return {*find_rows16(target, format), *find_rows16(target, format)};
+}
+
+// The best of the targets that the capabilities allow.
+const Rows16Kernels* find_best(std::uint32_t capabilities, Format format) {
+  if ((capabilities & CAP_AVX512) != 0) return find_rows16(Target::avx512, format);
+  if ((capabilities & CAP_AVX2) != 0) return find_rows16(Target::avx2, format);
+  if ((capabilities & CAP_NEON) != 0) return find_rows16(Target::neon, format);
+  return nullptr;
+}
+
+}  // namespace
+
+void gemv_rows16(const Rows16Choice& kernels, const MatrixView& w, const Activation& x, const OutputView& y,
+                 std::uint64_t row_begin, std::uint64_t row_end) {
   const FloatEnvironment environment;
-  const Rows16Kernels& kernels = *find_rows16(target, w.format);
   const Rows rows(kernels, x, y);
   const std::uint64_t tile_bytes = rows16_tile_bytes(w.info(), w.cols);
   for (std::uint64_t row = row_begin / rows16_rows * rows16_rows; row < row_end; row += rows16_rows) {
@@ -90,11 +105,9 @@ void gemv_packed(const MatrixView& w, const Activation& x, const OutputView& y, 
   }
 }
 
-template <Target target>
-void gemv_raw(const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t row_begin,
-              std::uint64_t row_end) {
+void gemv_transposed(const Rows16Choice& kernels, const MatrixView& w, const Activation& x, const OutputView& y,
+                     std::uint64_t row_begin, std::uint64_t row_end) {
   const FloatEnvironment environment;
-  const Rows16Kernels& kernels = *find_rows16(target, w.format);
   const Rows rows(kernels, x, y);
   const std::uint64_t stride = w.row_bytes();
   for (std::uint64_t row = row_begin; row < row_end; row += rows16_rows) {
@@ -109,16 +122,6 @@ void gemv_raw(const MatrixView& w, const Activation& x, const OutputView& y, std
     rows.tile(call, row, row, std::min(row + rows16_rows, row_end));
   }
 }
-
-// The best of the targets that the capabilities allow.
-const Rows16Kernels* find_best(std::uint32_t capabilities, Format format) {
-  if ((capabilities & CAP_AVX512) != 0) return find_rows16(Target::avx512, format);
-  if ((capabilities & CAP_AVX2) != 0) return find_rows16(Target::avx2, format);
-  if ((capabilities & CAP_NEON) != 0) return find_rows16(Target::neon, format);
-  return nullptr;
-}
-
-}  // namespace
 
 void cpu_pack(std::uint32_t capabilities, Layout layout, const MatrixView& raw, std::uint64_t unit_begin,
               std::uint64_t unit_end, std::uint8_t* out) {
@@ -138,11 +141,11 @@ void cpu_pack(std::uint32_t capabilities, Layout layout, const MatrixView& raw, 
 #define LW_TARGET_ROW(target, architecture, floats, flags)                                                      \
   void gemv_raw_##target(const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t begin,    \
                          std::uint64_t end) {                                                                   \
-    gemv_raw<Target::target>(w, x, y, begin, end);                                                              \
+    gemv_transposed(choice<Target::target>(w.format), w, x, y, begin, end);                                                              \
   }                                                                                                             \
   void gemv_packed_##target(const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t begin, \
                             std::uint64_t end) {                                                                \
-    gemv_packed<Target::target>(w, x, y, begin, end);                                                           \
+    gemv_rows16(choice<Target::target>(w.format), w, x, y, begin, end);                                                           \
   }
 #include "backends/cpu/targets.def"
 #undef LW_TARGET_ROW

@@ -11,13 +11,15 @@
   static constexpr bool exponent_scale = true;
 
 // Runs of a grid format (formats/runs.h), on a target that takes them; `run` 0: quads.
-#define LW_ROWS16_GRID_0(name, NAME)   \
-  static constexpr int run = 0;        \
-  static constexpr int most_of_eight = \
+#define LW_ROWS16_GRID_0(name, NAME)       \
+  static constexpr int run = 0;            \
+  static constexpr unsigned run_added = 0; \
+  static constexpr int most_of_eight =     \
       8 * (LW_##NAME##_MAX_CODE > -(LW_##NAME##_MIN_CODE) ? LW_##NAME##_MAX_CODE : -(LW_##NAME##_MIN_CODE));
 #if LW_RUNS
 #define LW_ROWS16_GRID_1(name, NAME)                                                                           \
   static constexpr int run = LW_##NAME##_RUN, run_parts = LW_##NAME##_RUN_PARTS;                               \
+  static constexpr unsigned run_added = LW_RUN_BIAS;                                                           \
   static constexpr int most_of_eight = LW_##NAME##_RUN_MOST;                                                   \
   static_assert(LW_RUN_BIAS == run_bias, "the columns image says what runs add");                              \
   static constexpr LwPart run_part(int index, int i) { return name##_run_part(unsigned(index), unsigned(i)); } \
@@ -48,6 +50,10 @@
     static constexpr bool short_sums =                                                                                 \
         rows16_short_sums(LW_##NAME##_SC_PARTS, group, LW_##NAME##_MIN_CODE, LW_##NAME##_MAX_CODE);                    \
     static_assert(!raw_codes || static_cast<int>(bias) == -(LW_##NAME##_MIN_CODE), "raw codes are biased ones");       \
+    static constexpr int min_code = LW_##NAME##_MIN_CODE, most_scale = LW_##NAME##_MAX_SC;                             \
+    /* Codes are the bytes of words as they are. */                                                                    \
+    static constexpr bool plain_bytes = LW_##NAME##_QUAD_PARTS == 1 && LW_##NAME##_QUAD_ENDS == LW_ENDS_BY_ITSELF &&   \
+                                        name##_quad_part(0u, 0u).mask == 0xFFFFFFFFu && !(grid);                       \
     static constexpr unsigned max_code = LW_##NAME##_MAX_CODE;                                                         \
     static_assert(LW_##NAME##_MAX_CODE + static_cast<int>(bias) <= (unsigned_codes ? 255 : 127), "a byte's range");    \
     static constexpr bool joinable =                                                                                   \

@@ -192,20 +192,24 @@ struct Rows16 {
     unroll<0, P>([&](auto p) __attribute__((always_inline)) { f[p] = to_float(m[p]); });
     return planes_value(f);
   }
+  /// What a d-group at element k, of which F is f, adds to token t's accumulator.
+  static LW_AI void add_term(const std::uint8_t* x, int t, int k, Float f, Float d, Int exponent, Float min,
+                             const Word* pairs, Float& a) {
+    if constexpr (F::exponent_scale) {
+      const Int e = broadcast(reinterpret_cast<const std::int32_t*>(x + at.exponents) + t);
+      a = fused(f, biased_power(exponent + e), a);
+    } else {
+      const Float power = broadcast(reinterpret_cast<const float*>(x + at.powers) + t);
+      a = fused(d * f, power, a);
+      if constexpr (F::has_min) a = fused(min * min_value(x, t, k, pairs), power, a);
+    }
+  }
   /// What the d-group at element k adds to the accumulators.
   static LW_AI void finish(const std::uint8_t* x, int k, const Sums& total, Float d, Int exponent, Float min,
                            const Word* pairs, Float (*a)[chains]) {
     const int v = k / F::dgroup % 4;
     unroll<0, T>([&](auto t) __attribute__((always_inline)) {
-      const Float f = value(total, t);
-      if constexpr (F::exponent_scale) {
-        const Int e = broadcast(reinterpret_cast<const std::int32_t*>(x + at.exponents) + t);
-        a[t][v] = fused(f, biased_power(exponent + e), a[t][v]);
-      } else {
-        const Float power = broadcast(reinterpret_cast<const float*>(x + at.powers) + t);
-        a[t][v] = fused(d * f, power, a[t][v]);
-        if constexpr (F::has_min) a[t][v] = fused(min * min_value(x, t, k, pairs), power, a[t][v]);
-      }
+      add_term(x, t, k, value(total, t), d, exponent, min, pairs, a[t][v]);
     });
   }
 

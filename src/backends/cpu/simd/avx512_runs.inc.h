@@ -1,8 +1,8 @@
 // The primitives of formats/runs.h on AVX-512 (VBMI's byte permutation and multishift, GFNI's bit matrices): the part
-// of avx512.h that only grid formats read. Of 64-byte vectors, a look-up in 64 bytes (vpermb), a multishift and a
+// of avx512.inc.h that only grid formats read. Of 64-byte vectors, a look-up in 64 bytes (vpermb), a multishift and a
 // shuffle take port 5, a bit matrix, a shift and the making of a mask port 0, logic either.
 
-namespace lanewise::avx512 {
+namespace lanewise::LW_TARGET {
 
 /// Lane i is i; each lane, by its low four bits, one of sixteen.
 LW_AI Word lane_numbers() { return V32u{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}; }
@@ -25,7 +25,7 @@ LW_AI Int pin(Int a) {
 /// A float that is an integer.
 LW_AI Int whole(Float a) { return (V32i)_mm512_cvtps_epi32(a.raw()); }
 
-}  // namespace lanewise::avx512
+}  // namespace lanewise::LW_TARGET
 
 #define LW_RUNS 1
 #define LW_HAVE_BYTE_OF

@@ -1,6 +1,6 @@
 // Sixteen lanes in four 128-bit registers: Armv8.2's NEON with the dot products of dotprod, and those of i8mm where
-// LW_HAVE_I8MM is 1. Included by the target's own small header, which names LW_TARGET. The rules of avx512.h hold here
-// too.
+// LW_HAVE_I8MM is 1. Included by the target's own small header, which names LW_TARGET. The rules of avx512.inc.h hold
+// here too.
 #include <arm_neon.h>
 
 #include <cstdint>

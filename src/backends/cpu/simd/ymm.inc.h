@@ -1,5 +1,5 @@
 // Sixteen lanes in two 256-bit registers: AVX2, FMA and F16C, with AVX-VNNI where LW_HAVE_AVXVNNI is 1. Included by the
-// target's own small header, which names LW_TARGET. The rules of avx512.h hold here too.
+// target's own small header, which names LW_TARGET. The rules of avx512.inc.h hold here too.
 #include <immintrin.h>
 
 #include <cstdint>
