@@ -47,7 +47,8 @@ struct Isa {
   std::uint32_t needs;
 };
 constexpr std::array isas = {Isa{"scalar", CAP_NONE},   Isa{"avx2", CAP_AVX2}, Isa{"avxvnni", CAP_AVXVNNI},
-                             Isa{"avx512", CAP_AVX512}, Isa{"neon", CAP_NEON}, Isa{"i8mm", CAP_I8MM}};
+                             Isa{"avx512", CAP_AVX512}, Isa{"amx", CAP_AMX},   Isa{"neon", CAP_NEON},
+                             Isa{"i8mm", CAP_I8MM}};
 
 std::uint32_t all_here() {
   const IsaSetting none(nullptr);
@@ -56,8 +57,13 @@ std::uint32_t all_here() {
 
 TEST(Isa, LeavesTheCapabilitiesUpToItsName) {
   const std::uint32_t here = all_here();
-  const std::array<std::uint32_t, isas.size()> left = {
-      CAP_NONE, CAP_AVX2, CAP_AVX2 | CAP_AVXVNNI, CAP_AVX2 | CAP_AVXVNNI | CAP_AVX512, CAP_NEON, CAP_NEON | CAP_I8MM};
+  const std::array<std::uint32_t, isas.size()> left = {CAP_NONE,
+                                                       CAP_AVX2,
+                                                       CAP_AVX2 | CAP_AVXVNNI,
+                                                       CAP_AVX2 | CAP_AVXVNNI | CAP_AVX512,
+                                                       CAP_AVX2 | CAP_AVXVNNI | CAP_AVX512 | CAP_AMX,
+                                                       CAP_NEON,
+                                                       CAP_NEON | CAP_I8MM};
   for (std::size_t i = 0; i < isas.size(); ++i) {
     const IsaSetting setting(isas[i].name);
     EXPECT_EQ(cpu_capabilities(), here & left[i]) << isas[i].name;
@@ -95,7 +101,7 @@ TEST(Isa, CallsThoseOfOtherArchitecturesMissing) {
 #if defined(__x86_64__)
   constexpr std::array others = {"neon", "i8mm"};
 #else
-  constexpr std::array others = {"avx2", "avxvnni", "avx512"};
+  constexpr std::array others = {"avx2", "avxvnni", "avx512", "amx"};
 #endif
   for (const char* name : others) {
     const IsaSetting setting(name);
@@ -308,7 +314,7 @@ TEST(Isa, KeepsTheDevicesOwnFromItsOpening) {
 // A kernel asked for by name is not there where LANEWISE_ISA rules it out.
 TEST(Isa, RulesOutKernelsAskedForByName) {
   const IsaSetting setting("scalar");
-  for (const char* name : {"avx2", "avxvnni", "avx512", "neon", "i8mm"}) {
+  for (const char* name : {"avx2", "avxvnni", "avx512", "amx", "neon", "i8mm"}) {
     lw_device_options options = LW_DEVICE_OPTIONS_INIT;
     options.kernel = name;
     lw_device* device = nullptr;

@@ -24,7 +24,7 @@ constexpr std::array processors = {
     Processor{"avx2", CAP_AVX2},
     Processor{"avx2+vnni", CAP_AVX2 | CAP_AVXVNNI},
     Processor{"avx2+512", CAP_AVX2 | CAP_AVX512},
-    Processor{"all", CAP_AVX2 | CAP_AVXVNNI | CAP_AVX512},
+    Processor{"all", CAP_AVX2 | CAP_AVXVNNI | CAP_AVX512 | CAP_AMX},
     Processor{"vnni alone", CAP_AVXVNNI},
     Processor{"neon", CAP_NEON},
     Processor{"neon+i8mm", CAP_NEON | CAP_I8MM},
@@ -46,7 +46,7 @@ TEST(Select, TakesTheBestThatTheProcessorHas) {
             "avx2: cpu.gemv.q4_K.raw.x16.avx2\n"
             "avx2+vnni: cpu.gemv.q4_K.raw.x16.avxvnni\n"
             "avx2+512: cpu.gemv.q4_K.raw.x16.avx512\n"
-            "all: cpu.gemv.q4_K.raw.x16.avx512\n"
+            "all: cpu.gemv.q4_K.raw.x16.amx\n"
             "vnni alone: cpu.gemv.q4_K.raw.x16.avxvnni\n"
             "neon: cpu.gemv.q4_K.raw.x16.neon\n"
             "neon+i8mm: cpu.gemv.q4_K.raw.x16.i8mm\n");
@@ -55,7 +55,7 @@ TEST(Select, TakesTheBestThatTheProcessorHas) {
             "avx2: cpu.gemv.mxfp4.rows16.x16.avx2\n"
             "avx2+vnni: cpu.gemv.mxfp4.rows16.x16.avxvnni\n"
             "avx2+512: cpu.gemv.mxfp4.rows16.x16.avx512\n"
-            "all: cpu.gemv.mxfp4.rows16.x16.avx512\n"
+            "all: cpu.gemv.mxfp4.rows16.x16.amx\n"
             "vnni alone: cpu.gemv.mxfp4.rows16.x16.avxvnni\n"
             "neon: cpu.gemv.mxfp4.rows16.x16.neon\n"
             "neon+i8mm: cpu.gemv.mxfp4.rows16.x16.i8mm\n");
@@ -148,7 +148,8 @@ TEST(Select, RefusesFloatsInRows16) {
 
 TEST(Select, NeverTakesWhatTheProcessorLacks) {
   std::set<std::string_view> taken;
-  for (std::uint32_t capabilities = 0; capabilities < 32; ++capabilities) {
+  for (std::uint32_t bits = 0; bits < 64; ++bits) {
+    const std::uint32_t capabilities = (bits & 31) | ((bits & 32) != 0 ? std::uint32_t{CAP_AMX} : 0);
     for (const FormatInfo& info : formats()) {
       for (const Layout layout : {Layout::raw, Layout::rows16}) {
         for (const Planes planes : {Planes::x8, Planes::x16, Planes::x24}) {
@@ -169,7 +170,7 @@ TEST(Select, NeverTakesWhatTheProcessorLacks) {
       }
     }
   }
-  EXPECT_EQ(taken, (std::set<std::string_view>{"scalar", "avx2", "avxvnni", "avx512", "neon", "i8mm"}));
+  EXPECT_EQ(taken, (std::set<std::string_view>{"scalar", "avx2", "avxvnni", "avx512", "amx", "neon", "i8mm"}));
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ void declare(CLI::App& app, bool* quiet, const std::function<void(Job)>& on_comm
       "Exit codes: 0 all well, 1 a wrong bit or a failed verdict, 2 usage, 3 a bad file or a name that isn't in it,\n"
       "4 a device, kernel or instruction set that isn't here, 5 reading or writing failed, 6 out of memory,\n"
       "7 a fault of the program, 130 interrupted.\n"
-      "LANEWISE_ISA=scalar|avx2|avxvnni|avx512|neon|i8mm holds the CPU to that instruction set.\n\n"
+      "LANEWISE_ISA=scalar|avx2|avxvnni|avx512|amx|neon|i8mm holds the CPU to that instruction set.\n\n"
       "Begin with:\n"
       "  lanewise synth -o demo.gguf        a small model of every format\n"
       "  lanewise info demo.gguf            what is in it\n"

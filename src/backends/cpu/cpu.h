@@ -14,7 +14,7 @@ namespace lanewise {
 /// Rows of kernels.def, best first.
 std::span<const KernelDesc> cpu_kernels();
 /// Capability bits of this processor, less those that the environment variable LANEWISE_ISA (scalar, avx2, avxvnni,
-/// avx512, neon, i8mm) rules out.
+/// avx512, amx, neon, i8mm) rules out.
 std::uint32_t cpu_capabilities();
 /// Names of the instruction sets that cpu_capabilities() covers, scalar first.
 std::vector<std::string_view> cpu_isas();

@@ -8,33 +8,33 @@
 // need different parts of the core, and because a tile's sums can be read only some sixty cycles after the product.
 //
 // Storing a tile of sums takes sixteen cycles, so a few are wanted a super-block. Sub-scales are therefore folded into
-// the codes where the products fit bytes, in one plane or, by the lower and upper bits of the sub-scale, in two: the
-// sums of all of a super-block then end in one or two tiles.
+// the codes, in one layer of bytes or in two: the sums of all of a super-block then end in one or two tiles.
 #pragma once
 
 #include "backends/cpu/rows16_kernel.h"
 
 namespace lanewise::LW_TARGET {
 
-enum class Fold { none, whole, halves, negated };
+/// none: no sub-scales; whole: c * s is a byte; halves: c times the lower and the upper bits of s are; negated: -c * s
+/// is a signed byte; bytes: the lower byte of c * s and the upper one.
+enum class Fold { none, whole, halves, negated, bytes };
 
 /// How a format's sub-scales can be folded into its codes.
 template <class F>
 constexpr Fold fold_of() {
   constexpr int greatest = static_cast<int>(F::max_code);
   constexpr int most = greatest > -F::min_code ? greatest : -F::min_code;
-  if (F::sc_parts == 0 || F::run != 0) return Fold::none;
+  if (F::sc_parts == 0) return Fold::none;
   // Sub-scales beside sub-mins are unsigned, as these are.
   if (F::mn_parts != 0 && F::min_code == 0) return most * F::most_scale <= 255 ? Fold::whole : Fold::halves;
   // The products' negatives are bytes, the one of -128 among them.
   if (most * F::most_scale <= 128 && (greatest - F::min_code) * F::most_scale <= 255) return Fold::negated;
-  return Fold::none;
+  return Fold::bytes;
 }
 
 template <class F, int P, int T>
 struct Rows16Tiles {
   using Decode = Decoder<F>;
-  using Scale = typename Decode::Scale;
   using Batch = Rows16<F, P, T, 1>;
   using One = Rows16<F, P, 1, 1>;  // of one token's sums
 
@@ -44,18 +44,19 @@ struct Rows16Tiles {
   static constexpr int chains = Batch::chains;
   static constexpr int chunk = Batch::chunk;
   static constexpr int dgroups = 256 / F::dgroup;  // of a super-block
-  static constexpr bool scaled = Decode::scaled;
+  static constexpr bool scaled = Decode::scaled;   // and so folded
+  static_assert(F::most_scale * 128 <= 32767, "products of two bytes each");
   static_assert(!scaled || F::dgroup == 256, "sub-scales are those of a super-block");
   static constexpr Fold fold = fold_of<F>();
-  static constexpr int layers = fold == Fold::halves ? 2 : 1;  // of folded codes
-  // The lower bits of a sub-scale, times which a code fits a byte.
-  static constexpr int low_bits = 31 - __builtin_clz(255 / static_cast<unsigned>(F::max_code) + 1);
+  static constexpr int layers = fold == Fold::halves || fold == Fold::bytes ? 2 : 1;  // of folded codes
+  // The lower bits of a sub-scale, times which a code fits a byte; or what the upper layer counts.
+  static constexpr int low_bits =
+      fold == Fold::bytes ? 8 : 31 - __builtin_clz(255 / static_cast<unsigned>(F::max_code) + 1);
   static_assert(fold != Fold::halves || (F::most_scale >> low_bits) * static_cast<int>(F::max_code) <= 255,
                 "the upper bits of a sub-scale fit too");
   // Elements of a product, and those whose products one tile of sums takes.
-  static constexpr int depth =
-      fold != Fold::none || F::dgroup >= 64 ? (scaled && fold == Fold::none ? chunk : 64) : chunk;
-  static constexpr int span = fold != Fold::none ? 256 : scaled ? chunk : F::dgroup;
+  static constexpr int depth = F::dgroup < 64 ? F::dgroup : 64;
+  static constexpr int span = F::dgroup;
   static constexpr int results = 256 / span * layers;
   // Codes that lie in the layout as they are multiplied.
   static constexpr bool direct = F::plain_bytes && place_of<F>(F::quad_part(0, 0)).index == 0;
@@ -75,13 +76,12 @@ struct Rows16Tiles {
     int blocks;  ///< 0: none is at this stage
     int eighth;
     bool ends;  ///< the eighth, that is
-    Scale scales[scaled && fold == Fold::none ? groups : 1];
     Word min_pairs[Decode::has_sub_mins ? groups / 2 : 1];
     Float d[dgroups];
     Int exponent[F::exponent_scale ? dgroups : 1];
     Float m[F::has_min ? dgroups : 1];
   };
-  struct Work {
+  struct alignas(4096) Work {
     Word codes[2][layers][64];
     Int sums[2][results][columns];
     Step steps[3];
@@ -108,7 +108,7 @@ struct Rows16Tiles {
     if constexpr (layers == 2) {
       tile_products<0, 2 + Odd, 4 + Odd, true>();
       tile_load<6 + Odd>(codes + 64, 64);
-      tile_products<1, 2 + Odd, 6 + Odd, true>();
+      tile_products<1, 2 + Odd, 6 + Odd, fold == Fold::halves>();
     } else if constexpr (fold != Fold::none) {
       tile_products<0, 2 + Odd, 4 + Odd, fold == Fold::whole>();
     } else {
@@ -119,56 +119,68 @@ struct Rows16Tiles {
   /// A sub-scale for both 16-bit halves of a word: what it multiplies of two codes each.
   static LW_AI Word twice(Word scale) { return scale | scale << 16u; }
 
+  /// Codes of a group times its sub-scale.
+  template <int Quads>
+  static LW_AI void fold_group(const Word* quads, Word scale, Word* out) {
+    // The sub-scale's sign and size.
+    [[maybe_unused]] const Word negative = to_word(to_int(scale) >> 31u);
+    [[maybe_unused]] const Word size = twice((scale ^ negative) - negative);
+    unroll<0, Quads>([&](auto q) __attribute__((always_inline)) {
+      if constexpr (fold == Fold::whole) {
+        out[q] = halves_times(quads[q], twice(scale));
+      } else if constexpr (fold == Fold::halves) {
+        out[q] = halves_times(quads[q], twice(scale & ((1u << low_bits) - 1)));
+        out[64 + q] = halves_times(quads[q], twice(scale >> low_bits));
+      } else if constexpr (fold == Fold::negated) {
+        // -c * s: of (c + 4) * |s| - 4 * |s|, a byte each, the negative where s is positive.
+        constexpr unsigned least = static_cast<unsigned>(-F::min_code);
+        const Word product = halves_times(lw_bytes_add(quads[q], least * 0x01010101u), size);
+        const Word centred = bytes_less(product, halves_times(size, Word(least * 0x01010101u)));
+        out[q] = bytes_less(centred ^ ~negative, ~negative);
+      } else if constexpr (fold == Fold::bytes) {
+        const Word code = negate_where(negative, quads[q]);
+        const Word even = byte_products(size, code);
+        const Word odd = byte_products(size << 8u, code);
+        out[q] = (even & 0x00FF00FFu) | halves_left8(odd);
+        out[64 + q] = halves_right8(even) | (odd & 0xFF00FF00u);
+      }
+    });
+  }
+
   /// Piece `Piece` of a block to codes, with what belongs to it.
   template <int Piece>
   static LW_AI void decode_piece(const BlockVectors<F>& block, int i, Word* codes, Step& step,
                                  typename Decode::Held& held) {
     constexpr int first = Piece * 8;  // quad
-    if constexpr (F::run != 0) {
-      unroll<0, 32 / F::run>([&](auto r) __attribute__((always_inline)) {
+    if constexpr (!direct) {
+      Word piece[8];
+      if constexpr (F::run != 0) {
         constexpr int words = F::run / 4;
-        Word run[words];
-        Decode::template run<Piece*(32 / F::run) + r>(block, run, held);
-        unroll<0, words>([&](auto w) __attribute__((always_inline)) {
-          codes[first + r * words + w] = lw_bytes_add(run[w], (256u - F::run_added) * 0x01010101u);
+        unroll<0, 8 / words>([&](auto r) __attribute__((always_inline)) {
+          Decode::template run<Piece*(8 / words) + r>(block, piece + r * words, held);
         });
-      });
-    } else if constexpr (fold == Fold::none && !direct) {
-      unroll<0, 8>([&](auto q)
-                       __attribute__((always_inline)) { codes[first + q] = Decode::template quad<first + q>(block); });
-    } else if constexpr (fold != Fold::none) {
-      constexpr int pieces = F::group < 32 ? 2 : 1;  // groups of a piece
-      unroll<0, pieces>([&](auto g) __attribute__((always_inline)) {
-        constexpr int group = Piece * 32 / F::group + g;
-        const Word scale = to_word(F::sc(block.template field<sc_at<F, group>, F::sc_parts>()));
-        unroll<0, 8 / pieces>([&](auto n) __attribute__((always_inline)) {
-          constexpr int q = first + g * (8 / pieces) + n;
-          const Word quad = Decode::template quad<q>(block);
-          if constexpr (fold == Fold::halves) {
-            const Word low = twice(scale & ((1u << low_bits) - 1));
-            const Word high = twice(scale >> low_bits);
-            codes[q] = halves_times(quad, low);
-            codes[64 + q] = halves_times(quad, high);
-          } else if constexpr (fold == Fold::whole) {
-            codes[q] = halves_times(quad, twice(scale));
-          } else {
-            // -c * s: of (c + 4) * |s| - 4 * |s|, a byte each, the negative where s is positive.
-            const Word negative = to_word(to_int(scale) >> 31u);
-            const Word size = (scale ^ negative) - negative;
-            const Word product = halves_times(lw_bytes_add(quad, -F::min_code * 0x01010101u), twice(size));
-            const Word centred = bytes_less(product, twice(size * Word(257u * static_cast<unsigned>(-F::min_code))));
-            codes[q] = bytes_less(centred ^ ~negative, ~negative);
-          }
+        unroll<0, 8>([&](auto q) __attribute__((always_inline)) {
+          piece[q] = lw_bytes_add(piece[q], (256u - F::run_added) * 0x01010101u);
         });
-      });
+      } else {
+        unroll<0, 8>([&](auto q)
+                         __attribute__((always_inline)) { piece[q] = Decode::template quad<first + q>(block); });
+      }
+      if constexpr (!scaled) {
+        unroll<0, 8>([&](auto q) __attribute__((always_inline)) { codes[first + q] = piece[q]; });
+      } else {
+        constexpr int quads = F::group < 32 ? F::group / 4 : 8;  // of a group, in this piece
+        unroll<0, 8 / quads>([&](auto g) __attribute__((always_inline)) {
+          constexpr int group = Piece * 32 / F::group + g;
+          fold_group<quads>(piece + g * quads, to_word(F::sc(block.template field<sc_at<F, group>, F::sc_parts>())),
+                            codes + first + g * quads);
+        });
+      }
     }
     unroll<0, (F::group < 32 ? 2 : 1)>([&](auto g) __attribute__((always_inline)) {
-      if constexpr (scaled && Piece * 32 % F::group == 0) {
-        constexpr int group = Piece * 32 / F::group + g;
-        if constexpr (fold == Fold::none) step.scales[group] = Decode::template scale<group>(block);
-        if constexpr (Decode::has_sub_mins && group % 2 == 1) {
-          step.min_pairs[group / 2] = Decode::template min_pair<group / 2>(block);
-        }
+      constexpr int group = Piece * 32 / F::group + g;
+      if constexpr (Decode::has_sub_mins && group % 2 == 1) {
+        step.min_pairs[group / 2] = Decode::template min_pair<group / 2>(block);
       }
     });
     unroll<0, (F::dgroup < 32 ? 2 : 1)>([&](auto g) __attribute__((always_inline)) {
@@ -186,7 +198,7 @@ struct Rows16Tiles {
   }
 
   /// F of token t in d-group g.
-  static LW_AI Float value(const Step& step, const Int (*sums)[columns], int g, int t) {
+  static LW_AI Float value(const Int (*sums)[columns], [[maybe_unused]] int g, int t) {
     if constexpr (fold != Fold::none) {
       Int j[P];
       unroll<0, P>([&](auto p) __attribute__((always_inline)) {
@@ -203,26 +215,14 @@ struct Rows16Tiles {
       return fold == Fold::negated ? -f[0] : f[0];
     } else {
       typename One::Sums total;
-      if constexpr (scaled) {
-        unroll<0, 256 / chunk>([&](auto c) __attribute__((always_inline)) {
-          One::template add<c % One::part_chunks == 0, c / One::part_chunks>(
-              &sums[c][t * P], step.scales[c / Batch::chunks_a_group], total);
-        });
-      } else {
-        One::join(&sums[g][t * P], total.j);
-      }
+      One::join(&sums[g][t * P], total.j);
       return One::value(total, 0);
     }
   }
   static LW_AI void finish(const Step& step, const Int (*sums)[columns], Float (*a)[chains], int g, int t) {
-    Batch::add_term(step.x, t, g * F::dgroup, value(step, sums, g, t), step.d[F::exponent_scale ? 0 : g],
+    Batch::add_term(step.x, t, g * F::dgroup, value(sums, g, t), step.d[F::exponent_scale ? 0 : g],
                     step.exponent[F::exponent_scale ? g : 0], step.m[F::has_min ? g : 0],
                     step.min_pairs + (Decode::has_sub_mins ? g * Batch::groups / 2 : 0), a[t][g % 4]);
-  }
-  // Of many sums; its own function, or it would stand eight times in the text.
-  static __attribute__((noinline)) void finish_token(const Step& step, const Int (*sums)[columns], Float (*a)[chains],
-                                                     int t) {
-    finish(step, sums, a, 0, t);
   }
   /// The share of a super-block's last stage that goes with piece `Piece` of block i.
   template <int Piece>
@@ -237,11 +237,7 @@ struct Rows16Tiles {
       constexpr int nth = Piece % pieces;
       const int g = (i * block_pieces + Piece) / pieces;
       unroll<nth * T / pieces, (nth + 1) * T / pieces>([&](auto t) __attribute__((always_inline)) {
-        if constexpr (scaled && fold == Fold::none) {
-          finish_token(step, sums, a, t);
-        } else {
-          finish(step, sums, a, g, t);
-        }
+        finish(step, sums, a, g, t);
       });
     }
   }
@@ -382,11 +378,31 @@ struct Rows16Tiles {
   }
 };
 
-/// Narrower windows, and three planes, have no use for a tile: their entries are empty.
+// Where tiles are the faster, by cycles of a super-block of sixteen rows on an Emerald Rapids (docs/cpu.md): not where
+// a tile of sums is stored for each 16 elements, nor where a min makes each of many dearer; and folding on top of a
+// grid's look-ups takes what the products save.
+template <class F>
+constexpr bool tiles_at_eight() {
+  return F::sc_parts != 0 ? F::run == 0 : F::dgroup >= 32 && !(F::dgroup == 32 && F::has_min);
+}
+// And at four tokens, whose products take two thirds of eight's: where there is little else to do.
+template <class F>
+constexpr bool tiles_at_four() {
+  return F::sc_parts != 0 ? fold_of<F>() == Fold::whole || fold_of<F>() == Fold::halves : F::dgroup >= 64;
+}
+template <class F, int P, int T, bool Pays>
+constexpr Rows16Tile tile_kernel() {
+  if constexpr (Pays) return Rows16Tiles<F, P, T>::tile;
+  return nullptr;
+}
+
+/// Entries are empty where another target's are the faster, and in three planes.
 template <class F>
 constexpr Rows16Kernels rows16_tile_kernels() {
-  return {{{nullptr, nullptr, Rows16Tiles<F, 1, 4>::tile, Rows16Tiles<F, 1, 8>::tile},
-           {nullptr, nullptr, Rows16Tiles<F, 2, 4>::tile, Rows16Tiles<F, 2, 8>::tile},
+  constexpr bool four = tiles_at_four<F>();
+  constexpr bool eight = tiles_at_eight<F>();
+  return {{{nullptr, nullptr, tile_kernel<F, 1, 4, four>(), tile_kernel<F, 1, 8, eight>()},
+           {nullptr, nullptr, tile_kernel<F, 2, 4, four>(), tile_kernel<F, 2, 8, eight>()},
            {}},
           Packing<F>::tile};
 }

@@ -9,6 +9,14 @@ namespace lanewise::LW_TARGET {
 
 /// Both 16-bit halves of each lane, times.
 LW_AI Word halves_times(Word a, Word b) { return _mm512_mullo_epi16(a.raw(), b.raw()); }
+LW_AI Word halves_left8(Word a) { return _mm512_slli_epi16(a.raw(), 8); }
+LW_AI Word halves_right8(Word a) { return _mm512_srli_epi16(a.raw(), 8); }
+/// Unsigned bytes times signed ones, two neighbours added, in 16 bits.
+LW_AI Word byte_products(Word a, Word b) { return _mm512_maddubs_epi16(a.raw(), b.raw()); }
+/// Each byte, or its negative where the other's top bit says so.
+LW_AI Word negate_where(Word signs, Word bytes) {
+  return _mm512_mask_sub_epi8(bytes.raw(), _mm512_movepi8_mask(signs.raw()), _mm512_setzero_si512(), bytes.raw());
+}
 LW_AI Word bytes_less(Word a, Word b) { return _mm512_sub_epi8(a.raw(), b.raw()); }
 
 /// Rows and bytes a row of each register.
