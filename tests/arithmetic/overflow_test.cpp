@@ -35,16 +35,18 @@ TEST(IntegerSums, FieldsReachTheExtremesOfTheirFormats) {
     Format format;
     std::int64_t code, sub_scale, sub_min;
   };
-  for (const Row row :
-       {Row{Format::Q4_0, 8, 1, 0},      Row{Format::Q4_1, 15, 1, 1},     Row{Format::Q5_0, 16, 1, 0},
-        Row{Format::Q5_1, 31, 1, 1},     Row{Format::Q8_0, 128, 1, 0},    Row{Format::Q2_K, 3, 15, 15},
-        Row{Format::Q3_K, 4, 32, 0},     Row{Format::Q4_K, 15, 63, 63},   Row{Format::Q5_K, 31, 63, 63},
-        Row{Format::Q6_K, 32, 128, 0},   Row{Format::IQ2_XXS, 43, 31, 0}, Row{Format::IQ2_XS, 43, 31, 0},
-        Row{Format::IQ2_S, 43, 31, 0},   Row{Format::IQ3_XXS, 62, 31, 0}, Row{Format::IQ3_S, 15, 31, 0},
-        Row{Format::IQ1_S, 9, 15, 0},    Row{Format::IQ1_M, 9, 15, 0},    Row{Format::IQ4_NL, 127, 1, 0},
-        Row{Format::IQ4_XS, 127, 32, 0}, Row{Format::TQ1_0, 1, 1, 0},     Row{Format::TQ2_0, 2, 1, 0},
-        Row{Format::MXFP4, 12, 1, 0},    Row{Format::NVFP4, 12, 1, 0},    Row{Format::Q1_0, 1, 1, 0},
-        Row{Format::Q2_0, 2, 1, 0}}) {
+  const std::vector<Row> rows = {
+      Row{Format::Q4_0, 8, 1, 0},      Row{Format::Q4_1, 15, 1, 1},     Row{Format::Q5_0, 16, 1, 0},
+      Row{Format::Q5_1, 31, 1, 1},     Row{Format::Q8_0, 128, 1, 0},    Row{Format::Q2_K, 3, 15, 15},
+      Row{Format::Q3_K, 4, 32, 0},     Row{Format::Q4_K, 15, 63, 63},   Row{Format::Q5_K, 31, 63, 63},
+      Row{Format::Q6_K, 32, 128, 0},   Row{Format::IQ2_XXS, 43, 31, 0}, Row{Format::IQ2_XS, 43, 31, 0},
+      Row{Format::IQ2_S, 43, 31, 0},   Row{Format::IQ3_XXS, 62, 31, 0}, Row{Format::IQ3_S, 15, 31, 0},
+      Row{Format::IQ1_S, 9, 15, 0},    Row{Format::IQ1_M, 9, 15, 0},    Row{Format::IQ4_NL, 127, 1, 0},
+      Row{Format::IQ4_XS, 127, 32, 0}, Row{Format::TQ1_0, 1, 1, 0},     Row{Format::TQ2_0, 2, 1, 0},
+      Row{Format::MXFP4, 12, 1, 0},    Row{Format::NVFP4, 12, 1, 0},    Row{Format::Q1_0, 1, 1, 0},
+      Row{Format::Q2_0, 2, 1, 0}};
+  ASSERT_EQ(rows.size(), code_formats().size());
+  for (const Row& row : rows) {
     const Extremes e = extremes(row.format);
     EXPECT_EQ(e.code, row.code) << format_info(row.format).name;
     EXPECT_EQ(e.sub_scale, row.sub_scale) << format_info(row.format).name;

@@ -96,6 +96,15 @@ def check_tasks(root):
             yield f"README.md: does not name ./dev {task}"
 
 
+def check_count(root):
+    """The README says how many formats there are."""
+    rows = re.findall(r"^LW_FORMAT\(.*, (\w+), \d, \d\)$", (root / "src/formats/formats.def").read_text(), flags=re.M)
+    readme = (root / "README.md").read_text()
+    for count, words in ((len(rows), "weight formats"), (sum(kind != "FLOAT" for kind in rows), "formats of codes")):
+        if f" {count} {words}" not in readme:
+            yield f"README.md: does not say '{count} {words}', as formats.def has it"
+
+
 def check_length(root):
     for path in files(root):
         if path.suffix in SOURCE and "tables" not in path.parts:
@@ -118,7 +127,7 @@ def check_places(root):
                     yield f"{path.relative_to(root)}:{number}: an address outside the list of {Path(__file__).name}: {host}"
 
 
-CHECKS = [check_links, check_example, check_map, check_tasks, check_length, check_places]
+CHECKS = [check_links, check_example, check_map, check_tasks, check_count, check_length, check_places]
 
 
 def try_checks():
@@ -130,13 +139,14 @@ def try_checks():
         "src/there/b.cpp": "// https:" + "//registry.example.org/\n",
         "examples/gemv.cpp": "int main() { return 0; }\n",
         "dev": "echo '  demo   x'\n",
+        "src/formats/formats.def": "LW_FORMAT(a, A, 0, 1, 4, 1, 1, 32, FLOAT, 0, 0)\n",
     }
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         for name, text in bad.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text)
-        wanted = {check_links: 2, check_example: 1, check_map: 5, check_tasks: 2, check_length: 1, check_places: 2}
+        wanted = {check_links: 2, check_example: 1, check_map: 6, check_tasks: 2, check_count: 2, check_length: 1, check_places: 2}
         for check in CHECKS:
             found = list(check(root))
             if len(found) != wanted[check]:

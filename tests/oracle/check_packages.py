@@ -111,6 +111,11 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
 
+    listed = subprocess.run([args.oracle_dump], stdout=subprocess.PIPE, text=True, check=True).stdout.split("\n")
+    known = [f"{name} {ggml_id} {elements} {size}" for name, (ggml_id, elements, size, _) in FORMATS.items()]
+    if listed[:-1] != known:
+        raise SystemExit(f"the oracle and this script list other formats: {sorted(set(listed[:-1]) ^ set(known))}")
+
     rng = np.random.default_rng(args.seed)
     failed = False
     for name, (ggml_id, elements, block_bytes, halves) in FORMATS.items():

@@ -1,5 +1,5 @@
 // Reads rows of one format on stdin and writes the oracle's fp32 values on stdout, for check_packages.py.
-// usage: oracle_dump ID
+// usage: oracle_dump ID; without ID a line a format: its name, ggml id, elements and bytes of a block.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -8,6 +8,13 @@
 #include "oracle/oracle.h"
 
 int main(int argc, char** argv) {
+  if (argc == 1) {
+    for (int i = 0; i < lanewise::oracle::kFormatCount; ++i) {
+      const lanewise::oracle::Facts& each = lanewise::oracle::all_facts()[i];
+      std::printf("%s %d %d %d\n", each.name, each.id, each.block_elements, each.block_bytes);
+    }
+    return 0;
+  }
   const int id = argc == 2 ? std::atoi(argv[1]) : -1;
   const lanewise::oracle::Facts* f = lanewise::oracle::facts(id);
   if (f == nullptr) {

@@ -12,6 +12,7 @@ swapped tokens, transposed files and wrong rows through NumPy's eyes.
 import importlib.util
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -46,6 +47,9 @@ def reference(zoo, name, type_id, data, rows, cols):
 def main():
     program, make_zoo = sys.argv[1], sys.argv[2]
     zoo = load_module(make_zoo)
+    table = (pathlib.Path(make_zoo).resolve().parents[2] / "src" / "formats" / "formats.def").read_text()
+    rows = re.findall(r"^LW_FORMAT\((\w+), \w+, (\d+), (\d+), (\d+),", table, re.M)
+    assert zoo.FORMATS == [(name, *map(int, facts)) for name, *facts in rows], "the zoo and formats.def list other formats"
     checked, worst = 0, dict.fromkeys(BOUNDS, 0.0)
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
