@@ -105,6 +105,15 @@ def check_count(root):
             yield f"README.md: does not say '{count} {words}', as formats.def has it"
 
 
+def check_instruction_sets(root):
+    """Wherever the values of LANEWISE_ISA are listed, they are those of the CPU's backend."""
+    names = "|".join(re.findall(r'^ +Isa\{"(\w+)"', (root / "src/backends/cpu/cpu.cpp").read_text(), flags=re.M))
+    for path in documents(root) + [root / "tools/lanewise/commands.cpp"]:
+        for listed in re.findall(r"LANEWISE_ISA=(\w+(?:\|\w+)+)", path.read_text()):
+            if listed != names:
+                yield f"{path.relative_to(root)}: LANEWISE_ISA is one of {listed}, in cpu.cpp of {names}"
+
+
 def check_length(root):
     for path in files(root):
         if path.suffix in SOURCE and "tables" not in path.parts:
@@ -127,7 +136,7 @@ def check_places(root):
                     yield f"{path.relative_to(root)}:{number}: an address outside the list of {Path(__file__).name}: {host}"
 
 
-CHECKS = [check_links, check_example, check_map, check_tasks, check_count, check_length, check_places]
+CHECKS = [check_links, check_example, check_map, check_tasks, check_count, check_instruction_sets, check_length, check_places]
 
 
 def try_checks():
@@ -139,6 +148,9 @@ def try_checks():
         "src/there/b.cpp": "// https:" + "//registry.example.org/\n",
         "examples/gemv.cpp": "int main() { return 0; }\n",
         "dev": "echo '  demo   x'\n",
+        "docs/isa.md": "LANEWISE_ISA=scalar|avx2\n",
+        "tools/lanewise/commands.cpp": '"LANEWISE_ISA=scalar|neon|avx"\n',
+        "src/backends/cpu/cpu.cpp": '    Isa{"scalar", 0},\n    Isa{"neon", 1},\n',
         "src/formats/formats.def": "LW_FORMAT(a, A, 0, 1, 4, 1, 1, 32, FLOAT, 0, 0)\n",
     }
     with tempfile.TemporaryDirectory() as folder:
@@ -146,7 +158,8 @@ def try_checks():
         for name, text in bad.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text)
-        wanted = {check_links: 2, check_example: 1, check_map: 6, check_tasks: 2, check_count: 2, check_length: 1, check_places: 2}
+        wanted = {check_links: 2, check_example: 1, check_map: 9, check_tasks: 2, check_count: 2,
+                  check_instruction_sets: 2, check_length: 1, check_places: 2}
         for check in CHECKS:
             found = list(check(root))
             if len(found) != wanted[check]:
