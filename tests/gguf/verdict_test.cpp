@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <set>
 
+#include "base/checked.h"
 #include "gguf/cases.h"
 #include "gguf/reader.h"
 #include "gguf/temporary.h"
@@ -135,11 +137,12 @@ TEST_P(Refused, WithItsCodeAndOffset) {
   }
 }
 
+// Of the few files that are long, a sample.
+std::size_t step_of_prefixes(const Case& c) { return c.bytes.size() > 4096 ? c.bytes.size() / 997 : 1; }
+
 TEST_P(Refused, EveryPrefixIsHandled) {
   const Case& c = GetParam();
-  // Of the few files that are long, a sample.
-  const std::size_t step = c.bytes.size() > 4096 ? c.bytes.size() / 997 : 1;
-  for (std::size_t size = 0; size < c.bytes.size(); size += step) {
+  for (std::size_t size = 0; size < c.bytes.size(); size += step_of_prefixes(c)) {
     const Bytes prefix(c.bytes.begin(), c.bytes.begin() + static_cast<std::ptrdiff_t>(size));
     const auto model = Model::open_bytes(prefix);
     if (model) walk(*model);
@@ -156,6 +159,11 @@ TEST(Cases, HaveDistinctNamesAndAreThere) {
   }
   EXPECT_GE(good_cases().size(), 40u);
   EXPECT_GE(refused_cases().size(), 80u);
+  std::size_t prefixes = 0;
+  for (const Case& c : good_cases()) prefixes += c.bytes.size();
+  for (const Case& c : refused_cases()) prefixes += ceil_div(c.bytes.size(), step_of_prefixes(c));
+  std::printf("%zu good files, %zu refused, %zu prefixes of them\n", good_cases().size(), refused_cases().size(),
+              prefixes);
 }
 
 TEST(Truncated, NamesTheMissingBytes) {
