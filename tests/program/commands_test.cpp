@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "arithmetic/activation.h"
+#include "backends/cpu/cpu.h"
 #include "formats/formats.h"
 #include "gguf/reader.h"
 #include "kernels/devices.h"
@@ -277,6 +278,55 @@ TEST_F(Commands, VerifyAModelInAnotherLayout) {
   EXPECT_EQ(verify.code, 0) << verify.err;
   EXPECT_NE(verify.out.find("note: f16 is read raw: layout rows16 holds codes alone"), std::string::npos) << verify.out;
   EXPECT_EQ(run({"verify", model_, "--layout", "rows16", "--format", "f16"}).code, 4);
+}
+
+// "-" as an input is stdin; where that is a file, an output may not be it.
+TEST_F(Commands, ReadsStdin) {
+  const Start model{.stdin_path = model_};
+  EXPECT_EQ(run({"digest", "-"}, model).out, run({"digest", model_}).out);
+  const Finished info = run({"info", "-"}, model);
+  EXPECT_EQ(info.code, 0) << info.err;
+  EXPECT_TRUE(info.out.starts_with("-: ")) << info.out;
+  const Finished verify = run({"verify", "--format", "q4_0", "--tokens", "1", "-"}, model);
+  EXPECT_EQ(verify.code, 0) << verify.err;
+  const Finished onto = run({"dequant", "-", "q4_0.weight", "-o", model_}, model);
+  EXPECT_EQ(onto.code, usage) << onto.err;
+
+  const std::string x = directory_.file("x.npy");
+  const std::string a = directory_.file("a.npy");
+  const std::string b = directory_.file("b.npy");
+  save(x, make_x(512), {512});
+  ASSERT_EQ(run({"gemv", model_, "experts.q4_K.weight[2]", "-x", x, "-o", a}).code, 0);
+  const Finished gemv = run({"gemv", model_, "experts.q4_K.weight[2]", "-x", "-", "-o", b}, {.stdin_path = x});
+  ASSERT_EQ(gemv.code, 0) << gemv.err;
+  EXPECT_EQ(read_file(a), read_file(b));
+
+  const Finished none = run({"digest", "-"}, {.stdin_path = "/dev/null"});
+  EXPECT_EQ(none.code, input);
+  EXPECT_NE(none.err.find("'/dev/stdin'"), std::string::npos) << none.err;
+}
+
+// A kernel for codes leaves a model's float matrices out, with a line; asked for by name, they are an error.
+TEST_F(Commands, VerifyAModelByAKernelOfOneClass) {
+  std::set<std::string> of_codes;
+  std::set<std::string> of_floats;
+  for (const KernelDesc& kernel : cpu_kernels()) {
+    if (kernel.layout != Layout::raw || (kernel.needs & ~cpu_capabilities()) != 0) continue;
+    (kernel.formats == FormatClass::FLOATS ? of_floats : of_codes).emplace(kernel.name);
+  }
+  EXPECT_EQ(run({"verify", model_, "--kernel", "nonesuch", "--tokens", "1"}).code, unsupported);
+  for (const std::string& name : of_floats) of_codes.erase(name);
+  if (of_codes.empty()) GTEST_SKIP() << "every kernel here is for both classes";
+  const std::string& name = *of_codes.begin();
+  const Finished verify = run({"verify", model_, "--kernel", name, "--tokens", "1"});
+  EXPECT_EQ(verify.code, 0) << verify.err;
+  for (const char* format : {"f32", "f16", "bf16"}) {
+    const std::string line = std::string("note: ") + format + " is left out: there is no kernel '" + name + "' for it";
+    EXPECT_EQ(verify.out.find(line), verify.out.rfind(line)) << "once: " << verify.out;
+    EXPECT_NE(verify.out.find(line), std::string::npos) << verify.out;
+  }
+  EXPECT_NE(verify.out.find("\n  q4_K "), std::string::npos) << verify.out;
+  EXPECT_NE(run({"verify", model_, "--kernel", name, "--format", "f32", "--tokens", "1"}).code, 0);
 }
 
 TEST_F(Commands, DigestIsTheSameForAnyNumberOfThreads) {

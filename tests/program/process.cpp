@@ -71,6 +71,10 @@ Finished run(const std::vector<std::string>& arguments, const Start& start) {
   const pid_t child = ::fork();
   if (child < 0) throw std::runtime_error("fork");
   if (child == 0) {
+    if (!start.stdin_path.empty()) {
+      const int source = ::open(start.stdin_path.c_str(), O_RDONLY);
+      if (source < 0 || ::dup2(source, STDIN_FILENO) < 0) ::_exit(126);
+    }
     const int target = start.stdout_path.empty() ? out[1] : ::open(start.stdout_path.c_str(), O_WRONLY);
     if (target < 0 || ::dup2(target, STDOUT_FILENO) < 0 || ::dup2(err[1], STDERR_FILENO) < 0) ::_exit(126);
     // This process may have been started with some ignored.

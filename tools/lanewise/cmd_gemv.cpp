@@ -35,7 +35,8 @@ struct Input {
   std::uint64_t tokens = 0;
 };
 
-Outcome read_input(const std::string& path, const std::string& tensor, std::uint64_t cols, Input* input) {
+Outcome read_input(const std::string& name, const std::string& tensor, std::uint64_t cols, Input* input) {
+  const std::string path = input_path(name);
   FileOptions reading;
   reading.expected_prefix = "\x93NUMPY";
   LW_ASSIGN(file, MappedFile::open(path, reading));
@@ -100,7 +101,7 @@ Exit gemv(Context& context, const GemvOptions& options) {
   if (Outcome read = read_input(options.x, options.tensor, matrix.cols, &x); !read) {
     // Whatever is wrong with the contents of x is a bad input; only opening it is something else.
     Error error = std::move(read).error();
-    error.message = "'" + printable(options.x) + "': " + error.message;
+    error.message = "'" + printable(input_path(options.x)) + "': " + error.message;
     return error.code == LW_ERROR_IO || error.code == LW_ERROR_MEMORY ? Exit(error) : Exit(bad_input(error));
   }
   LW_TRY(check_output(options.y));
@@ -137,7 +138,8 @@ Job setup_gemv(Arguments& arguments) {
   auto options = std::make_shared<GemvOptions>();
   arguments.model(&options->model);
   arguments.tensor(&options->tensor);
-  arguments.option("-x,--input", &options->x, "x: a .npy file of [tokens, K] or [K], fp32 or fp16, C order")
+  arguments
+      .option("-x,--input", &options->x, "x: a .npy file of [tokens, K] or [K], fp32 or fp16, C order; '-' is stdin")
       .required()
       .type_name("FILE");
   arguments.option("-o,--output", &options->y, "y: the .npy file to write, fp32, [tokens, rows]; '-' is stdout")

@@ -1,10 +1,12 @@
 // verify: every product against independent references, bit for bit.
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <memory>
 #include <numeric>
 
+#include "backends/cpu/cpu.h"
 #include "command.h"
 #include "device.h"
 #include "harness/sweep.h"
@@ -138,11 +140,11 @@ class Verifier {
     } else if (model) {
       walk(*model, pattern);
       if (report_.total().cases == 0 && !stop_asked) {
-        return make_error(
-            LW_ERROR_NOT_FOUND,
-            fmt::format(
-                "there is no matrix of weights in '{}'{}", printable(plan_.model),
-                options_.tensor.empty() && options_.formats.empty() ? "" : " that --tensor and --format ask for"));
+        return make_error(LW_ERROR_NOT_FOUND,
+                          fmt::format("there is no matrix of weights in '{}'{}", printable(plan_.model),
+                                      options_.tensor.empty() && options_.formats.empty() && left_out_.empty()
+                                          ? ""
+                                          : " that --tensor, --format and --kernel ask for"));
       }
     } else {
       synthetic();
@@ -193,12 +195,34 @@ class Verifier {
     if (list.empty()) list.push_back(Layout::raw);  // the error says what is missing
     return list;
   }
-  // Of a GPU: whether the layout can be made here, and has the kernel asked for, if one is.
+  // Whether the layout can be made here, and has the kernel asked for, if one is.
   bool has_kernel(Format format, Layout layout) const {
-    const Problem problem{format, 1, 256, 1, Planes::x16, layout};
-    return plan_.gpu->has_layout(layout, format) &&
-           find_kernel(problem, plan_.gpu->info().backend, plan_.gpu->capabilities(), options_.device.kernel) !=
-               nullptr;
+    if (plan_.gpu != nullptr && !plan_.gpu->has_layout(layout, format)) return false;
+    const std::string backend = plan_.gpu == nullptr ? "cpu" : plan_.gpu->info().backend;
+    const std::uint32_t capabilities = plan_.gpu == nullptr ? cpu_capabilities() : plan_.gpu->capabilities();
+    // A full name holds one plane count.
+    return std::ranges::any_of(std::array{Planes::x8, Planes::x16, Planes::x24}, [&](Planes planes) {
+      const Problem problem{format, 1, 256, 1, planes, layout};
+      return find_kernel(problem, backend, capabilities, options_.device.kernel) != nullptr;
+    });
+  }
+  bool has_kernel(const FormatInfo& info) const {
+    return std::ranges::any_of(plan_.layouts, [&](Layout layout) {
+      return has_kernel(info.format, has_layout(layout, info) ? layout : Layout::raw);
+    });
+  }
+  // A kernel is for a class of formats. Where no format was asked for by name, those that the kernel isn't for are left
+  // out, with a line; where it is for none that are here, the error of the first says why.
+  bool leaves_out(Format format) {
+    if (options_.device.kernel.empty() || !plan_.formats.empty() || has_kernel(format_info(format))) return false;
+    if (std::ranges::none_of(formats(), [&](const FormatInfo& info) { return has_kernel(info); })) return false;
+    if (std::ranges::count(left_out_, format) == 0) {
+      left_out_.push_back(format);
+      progress_.clear();
+      report_.note(fmt::format("{} is left out: there is no kernel '{}' for it", format_info(format).name,
+                               printable(options_.device.kernel)));
+    }
+    return true;
   }
   // Chance can make most outputs of a small case zero, whatever the seed is chosen for: such a case is drawn again.
   static std::vector<Verdict> draw(std::vector<Case> runs, const VerifyOptions& options) {
@@ -235,7 +259,7 @@ class Verifier {
   void walk(const gguf::Model& model, const NamePattern& pattern) {
     for_each_matrix(model, [&](const std::string& name, const MatrixView& view) {
       const bool wanted_format = plan_.formats.empty() || std::ranges::count(plan_.formats, view.format) != 0;
-      if (wanted_format && pattern.matches(name)) matrix(name, view);
+      if (wanted_format && pattern.matches(name) && !leaves_out(view.format)) matrix(name, view);
       return go_on();
     });
   }
@@ -244,7 +268,9 @@ class Verifier {
     const std::vector<Planes> all{Planes::x8, Planes::x16, Planes::x24};
     std::vector<Format> wanted = plan_.formats;
     if (wanted.empty()) {
-      for (const FormatInfo& info : formats()) wanted.push_back(info.format);
+      for (const FormatInfo& info : formats()) {
+        if (!leaves_out(info.format)) wanted.push_back(info.format);
+      }
     }
     for (const Format format : wanted) {
       const std::string name(format_info(format).name);
@@ -353,7 +379,8 @@ class Verifier {
   Context& context_;
   VerifyOptions verify_;
   std::string current_;
-  std::vector<Format> raw_;  // noted as read raw
+  std::vector<Format> raw_;       // noted as read raw
+  std::vector<Format> left_out_;  // noted as left out
 };
 
 Exit verify(Context& context, const VerifyCommandOptions& options) {

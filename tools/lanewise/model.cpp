@@ -6,7 +6,8 @@
 
 namespace lanewise::program {
 
-Result<gguf::Model> open_model(const std::string& path) {
+Result<gguf::Model> open_model(const std::string& name) {
+  const std::string path = input_path(name);
   auto model = gguf::Model::open(path);
   if (model) {
     note_input(path);
@@ -14,8 +15,8 @@ Result<gguf::Model> open_model(const std::string& path) {
     return model;
   }
   Error error = std::move(model).error();
-  const std::string name = "'" + printable(path) + "'";
-  if (error.message.find(name) == std::string::npos) error.message = name + ": " + error.message;
+  const std::string quoted = "'" + printable(path) + "'";
+  if (error.message.find(quoted) == std::string::npos) error.message = quoted + ": " + error.message;
   return error;
 }
 

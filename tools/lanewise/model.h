@@ -13,8 +13,10 @@
 
 namespace lanewise::program {
 
-/// gguf::Model::open, with the path in every message; its files are inputs (note_input).
-Result<gguf::Model> open_model(const std::string& path);
+/// Where an input lies that an argument names: "-" is the standard input.
+inline std::string input_path(const std::string& name) { return name == "-" ? "/dev/stdin" : name; }
+/// gguf::Model::open of an input_path(), with the path in every message; its files are inputs (note_input).
+Result<gguf::Model> open_model(const std::string& name);
 /// "NAME" or "NAME[i]".
 Result<MatrixView> find_matrix(const gguf::Model& model, std::string_view name);
 /// Calls visit(name, matrix) for every matrix of weights in the order of the file, those of a tensor of several as

@@ -94,7 +94,7 @@ Argument Arguments::tokens(std::vector<std::uint64_t>* values) {
 }
 
 Argument Arguments::model(std::string* path) {
-  return option("model", path, "A GGUF file; any shard of a split one").required().type_name("MODEL");
+  return option("model", path, "A GGUF file; any shard of a split one; '-' is stdin").required().type_name("MODEL");
 }
 
 Argument Arguments::tensor(std::string* name) {
