@@ -40,6 +40,8 @@ def reference(zoo, name, type_id, data, rows, cols):
         return (np.frombuffer(data, "<u2").astype(np.uint32) << np.uint32(16)).view(np.float32).reshape(rows, cols)
     if name == "q2_0":
         return zoo.decode_q2_0(data, cols)
+    if name == "q6_0":
+        return zoo.decode_q6_0(data, cols)
     raw = np.frombuffer(data, np.uint8).reshape(rows, -1)
     return np.asarray(libgguf.dequantize_rows(raw, type_id, cols), dtype=np.float32).reshape(rows, cols)
 

@@ -280,9 +280,15 @@ TEST_F(Commands, VerifyAModelInAnotherLayout) {
   EXPECT_EQ(run({"verify", model_, "--layout", "rows16", "--format", "f16"}).code, 4);
 }
 
+Start with_stdin(const std::string& path) {
+  Start start;
+  start.stdin_path = path;
+  return start;
+}
+
 // "-" as an input is stdin; where that is a file, an output may not be it.
 TEST_F(Commands, ReadsStdin) {
-  const Start model{.stdin_path = model_};
+  const Start model = with_stdin(model_);
   EXPECT_EQ(run({"digest", "-"}, model).out, run({"digest", model_}).out);
   const Finished info = run({"info", "-"}, model);
   EXPECT_EQ(info.code, 0) << info.err;
@@ -297,11 +303,11 @@ TEST_F(Commands, ReadsStdin) {
   const std::string b = directory_.file("b.npy");
   save(x, make_x(512), {512});
   ASSERT_EQ(run({"gemv", model_, "experts.q4_K.weight[2]", "-x", x, "-o", a}).code, 0);
-  const Finished gemv = run({"gemv", model_, "experts.q4_K.weight[2]", "-x", "-", "-o", b}, {.stdin_path = x});
+  const Finished gemv = run({"gemv", model_, "experts.q4_K.weight[2]", "-x", "-", "-o", b}, with_stdin(x));
   ASSERT_EQ(gemv.code, 0) << gemv.err;
   EXPECT_EQ(read_file(a), read_file(b));
 
-  const Finished none = run({"digest", "-"}, {.stdin_path = "/dev/null"});
+  const Finished none = run({"digest", "-"}, with_stdin("/dev/null"));
   EXPECT_EQ(none.code, input);
   EXPECT_NE(none.err.find("'/dev/stdin'"), std::string::npos) << none.err;
 }

@@ -23,7 +23,7 @@ struct Start {
   int signal = 0;                ///< sent once the program has set up its signals and a moment has passed
   bool ignore_signal = false;    ///< the program is started with `signal` ignored
   std::uint64_t file_limit = 0;  ///< RLIMIT_FSIZE; 0: none
-  std::string stdin_path;        ///< instead of this process's own
+  std::string stdin_path{};      ///< instead of this process's own
 };
 
 /// The program that this build made, with these arguments.
