@@ -21,7 +21,11 @@ void give_up(const std::string& why) {
 
 }  // namespace
 
-std::shared_ptr<gpu::Device> open_vulkan(const vulkan::Overrides& overrides) {
+std::shared_ptr<gpu::Device> open_vulkan(vulkan::Overrides overrides) {
+  // What instruments shaders takes pushed descriptors for ones that were never written (1.3.239).
+  if (const char* const on = std::getenv("LANEWISE_VULKAN_VALIDATE_SHADERS"); on != nullptr && *on == '1') {
+    overrides.no_push = true;
+  }
   if (std::getenv("LANEWISE_VULKAN_VALIDATE") == nullptr) {
     setenv("LANEWISE_VULKAN_VALIDATE", "1", 1);
     // Without the layer the bits are tested all the same, but where all must be there.

@@ -10,7 +10,7 @@
 namespace lanewise::test {
 
 /// Null where there is none, and then the test is skipped or, with LANEWISE_REQUIRE_VULKAN=1, has failed: return.
-std::shared_ptr<gpu::Device> open_vulkan(const vulkan::Overrides& overrides = {});
+std::shared_ptr<gpu::Device> open_vulkan(vulkan::Overrides overrides = {});
 
 /// What the validation layer has said of this process, as a failure.
 void expect_no_complaint(gpu::Device& device);

@@ -127,6 +127,14 @@ TEST_P(VulkanFormats, EverySplit) {
   expect_no_complaint(*device);
 }
 
+// What is also run with instrumented shaders, which take ten times as long.
+TEST_P(VulkanFormats, OneWindow) {
+  LW_VULKAN_OR_RETURN(device);
+  const Matrix matrix = make(21, 3 * 256, Fill::gauss);
+  expect_right(matrix, device, Planes::x16, layouts().front(), "", {1}, true, Dtype::f32, {2});
+  expect_no_complaint(*device);
+}
+
 TEST_P(VulkanFormats, EveryTypeOfY) {
   LW_VULKAN_OR_RETURN(device);
   const Matrix matrix = make(21, 3 * 256, Fill::gauss);
