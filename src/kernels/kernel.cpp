@@ -63,20 +63,38 @@ bool is_candidate(const KernelDesc& kernel, const Problem& problem, std::string_
 
 }  // namespace
 
+Choice choose(const Problem& problem, std::string_view backend, std::uint32_t capabilities,
+              std::string_view override_name, const Measured& measured) {
+  if (override_name.empty() && measured.tuning != nullptr) {
+    const Tuned* const tuned = measured.tuning->find(problem, measured.threads);
+    const bool can_run = tuned != nullptr && tuned->kernel->backend == backend &&
+                         is_candidate(*tuned->kernel, problem, {}) && (tuned->kernel->needs & ~capabilities) == 0;
+    if (can_run) return {tuned->kernel, tuned};
+  }
+  for (const KernelDesc& kernel : kernels(backend)) {
+    if (is_candidate(kernel, problem, override_name) && (kernel.needs & ~capabilities) == 0) return {&kernel, nullptr};
+  }
+  return {};
+}
+
 const KernelDesc* find_kernel(const Problem& problem, std::string_view backend, std::uint32_t capabilities,
                               std::string_view override_name) {
-  for (const KernelDesc& kernel : kernels(backend)) {
-    if (is_candidate(kernel, problem, override_name) && (kernel.needs & ~capabilities) == 0) return &kernel;
-  }
-  return nullptr;
+  return choose(problem, backend, capabilities, override_name).kernel;
 }
 
 Result<Plan> select(const Problem& problem, std::string_view backend, std::uint32_t capabilities,
-                    std::string_view override_name) {
+                    std::string_view override_name, const Measured& measured) {
   const FormatInfo& info = format_info(problem.format);
-  if (const KernelDesc* kernel = find_kernel(problem, backend, capabilities, override_name)) {
+  const Choice choice = choose(problem, backend, capabilities, override_name, measured);
+  if (choice.kernel != nullptr) {
     std::string why = override_name.empty() ? "the first of the list that this device can run" : "asked for by name";
-    return Plan{kernel, kernel_name(*kernel, info, problem.planes), std::move(why)};
+    if (choice.tuned != nullptr) {
+      why = choice.tuned->why;
+    } else if (override_name.empty() && measured.tuning != nullptr) {
+      why += ", a default that nobody measured for this shape";
+    }
+    return Plan{choice.kernel, kernel_name(*choice.kernel, info, problem.planes), std::move(why), choice.setting(),
+                choice.tuned};
   }
   const auto known = [&](const KernelDesc& kernel) { return is_candidate(kernel, problem, override_name); };
   const bool known_name = override_name.empty() || std::ranges::any_of(kernels(backend), known);

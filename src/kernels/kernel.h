@@ -11,6 +11,7 @@
 #include "backends/cuda/launch.h"
 #include "base/status.h"
 #include "formats/matrix_view.h"
+#include "kernels/tuning.h"
 #include "layout/layout.h"
 
 namespace lanewise {
@@ -86,20 +87,38 @@ struct Problem {
   Layout layout;
 };
 
+/// What was measured, and the threads that a product is to have (0 on other devices than a CPU).
+struct Measured {
+  const Tuning* tuning = nullptr;
+  std::uint32_t threads = 0;
+};
+
 /// A choice, with the reason.
 struct Plan {
   const KernelDesc* kernel;
   std::string name;
   std::string why;
+  Setting setting{};
+  const Tuned* tuned = nullptr;  ///< the entry that it was taken from; null: a default
 };
 
-/// What select() chooses, without its words: nullptr where it gives an error. Allocates nothing.
+/// What select() chooses, without its words.
+struct Choice {
+  const KernelDesc* kernel = nullptr;  ///< null where select() gives an error
+  const Tuned* tuned = nullptr;
+  [[nodiscard]] Setting setting() const { return tuned == nullptr ? Setting{} : tuned->setting; }
+};
+/// Allocates nothing.
+Choice choose(const Problem& problem, std::string_view backend, std::uint32_t capabilities,
+              std::string_view override_name = {}, const Measured& measured = {});
+/// The kernel of choose() where nothing was measured.
 const KernelDesc* find_kernel(const Problem& problem, std::string_view backend, std::uint32_t capabilities,
                               std::string_view override_name = {});
 
-/// Pure: the first kernel of `backend` that accepts the problem and whose needs are all in `capabilities`. With
-/// `override_name` (a kernel's full name, or its last part) that kernel or an error.
+/// Pure: what was measured best for the problem, where there is an entry for it and this device can run it; otherwise
+/// the first kernel of `backend` that accepts the problem and whose needs are all in `capabilities`. With
+/// `override_name` (a kernel's full name, or its last part) that kernel, in its own choice of setting, or an error.
 Result<Plan> select(const Problem& problem, std::string_view backend, std::uint32_t capabilities,
-                    std::string_view override_name = {});
+                    std::string_view override_name = {}, const Measured& measured = {});
 
 }  // namespace lanewise

@@ -14,7 +14,7 @@ namespace {
 
 using namespace lanewise;  // NOLINT(google-build-using-namespace): the C interface stands outside it
 using edge::ExpertProduct;
-using edge::Range;
+using Range = RowRange;
 
 // All but the ids' values, which a device with memory of its own has and checks itself.
 Result<ExpertProduct> check_product(const lw_device& device, std::span<const lw_matrix* const> matrices,
@@ -54,7 +54,7 @@ struct Call {
 
   void run(std::uint32_t part) const {
     const std::uint64_t expert_rows = product.matrices[0]->view.rows;
-    const Range mine = edge::range_of(distinct * expert_rows, part, parts);
+    const Range mine = range_of(distinct * expert_rows, part, parts);
     ids.for_each_distinct([&](std::uint64_t index, std::int32_t expert) {
       const std::uint64_t first = index * expert_rows;
       if (first >= mine.end) return false;
@@ -67,7 +67,7 @@ struct Call {
   void run_expert(std::int32_t expert, std::uint64_t begin, std::uint64_t end) const {
     const lw_matrix& matrix = *product.matrices[static_cast<std::size_t>(expert)];
     const KernelDesc& kernel = *edge::kernel_of(*product.device, matrix, *product.x, product.x->tokens());
-    const Range rows = edge::whole_tiles(kernel, {begin, end}, matrix.view.rows);
+    const Range rows = whole_tiles(kernel, {begin, end}, matrix.view.rows);
     ids.for_each_batch(expert, rows.begin, rows.end, matrix.view.row_bytes(),
                        [&](std::span<const OutputSlot> batch, std::uint64_t from, std::uint64_t to) {
                          OutputView mine = product.y.view;

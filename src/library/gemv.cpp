@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "backends/cpu/cpu.h"
 #include "base/checked.h"
 #include "kernels/kernel.h"
 #include "library/edge.h"
@@ -19,18 +20,16 @@ namespace {
 using namespace lanewise;  // NOLINT(google-build-using-namespace): the C interface stands outside it
 using edge::count_parts;
 using edge::Product;
-using edge::Range;
-using edge::range_of;
-using edge::whole_tiles;
+using Range = RowRange;
 
 // Rows of a product by its kernel, as they are asked for and as the library cuts them.
-void launch(const Product& product, const KernelDesc& kernel, Range rows) {
+void launch(const Product& product, const Choice& by, Range rows) {
   if (rows.begin == rows.end) return;
-  kernel.launch(product.matrix->view, *product.x->activation, product.y.view, rows.begin, rows.end);
+  cpu_launch(*by.kernel, by.setting().ahead, product.matrix->view, *product.x->activation, product.y.view, rows.begin,
+             rows.end);
 }
-void run_tiles(const Product& product, Range rows) {
-  const KernelDesc& kernel = product.kernel();
-  launch(product, kernel, whole_tiles(kernel, rows, product.matrix->view.rows));
+void run_tiles(const Product& product, const Choice& by, Range rows) {
+  launch(product, by, whole_tiles(*by.kernel, rows, product.matrix->view.rows));
 }
 
 // The rows of several matrices, one after another, as one range of work. Products are put together from the caller's
@@ -50,7 +49,8 @@ struct Group {
       const std::uint64_t count = matrices[i]->view.rows;
       const Range here{std::clamp(mine.begin, first, first + count) - first,
                        std::clamp(mine.end, first, first + count) - first};
-      run_tiles(edge::product_of(*device, *matrices[i], *x, ys[i]), here);
+      const Product product = edge::product_of(*device, *matrices[i], *x, ys[i]);
+      run_tiles(product, {&product.kernel(), nullptr}, here);
       first += count;
     }
   }
@@ -66,13 +66,14 @@ lw_status lw_gemv(lw_device* device, const lw_matrix* matrix, const lw_activatio
     if (device->gpu != nullptr) return edge::multiply_on_gpu(product);
     struct Call {
       const Product& product;
+      const Choice by;
       std::uint32_t parts;
     };
-    const MatrixView& w = matrix->view;
-    Call call{product, count_parts(*device, w.rows, w.bytes(), activation->tokens())};
+    const Choice by = product.choice();
+    Call call{product, by, count_parts(*device, matrix->view, activation->tokens(), by.setting())};
     const auto task = [](void* context, std::uint32_t part) {
       const Call& mine = *static_cast<const Call*>(context);
-      run_tiles(mine.product, range_of(mine.product.matrix->view.rows, part, mine.parts));
+      run_tiles(mine.product, mine.by, range_of(mine.product.matrix->view.rows, part, mine.parts));
     };
     device->run(call.parts, task, &call);
     return Done{};
@@ -87,7 +88,7 @@ lw_status lw_gemv_part(lw_device* device, const lw_matrix* matrix, const lw_acti
     if (part >= parts) {
       return edge::argument_error("part " + std::to_string(part) + " of " + std::to_string(parts) + " parts");
     }
-    if (!product.is_empty()) launch(product, product.kernel(), range_of(matrix->view.rows, part, parts));
+    if (!product.is_empty()) launch(product, product.choice(), range_of(matrix->view.rows, part, parts));
     return Done{};
   });
 }
@@ -130,13 +131,13 @@ lw_status lw_gemv_explain(lw_device* device, const lw_matrix* matrix, const lw_a
     LW_TRY(edge::check_matrix(*device, matrix, *activation));
     if (text == nullptr || size == 0) return edge::argument_error("text is a null pointer or has no room");
     LW_ASSIGN(plan, select(edge::problem_of(*matrix, *activation, activation->tokens()), device->backend,
-                           device->capabilities, device->kernel));
+                           device->capabilities, device->kernel, device->measured()));
     if (device->gpu != nullptr) {
       const std::string words = edge::explain_on_gpu(*device, *matrix, *activation, plan);
       std::snprintf(text, size, "%s", words.c_str());
       return Done{};
     }
-    const std::uint32_t parts = count_parts(*device, matrix->view.rows, matrix->view.bytes(), activation->tokens());
+    const std::uint32_t parts = count_parts(*device, matrix->view, activation->tokens(), plan.setting);
     std::snprintf(text, size, "%s: %s; %s rows in %s over %s", plan.name.c_str(), plan.why.c_str(),
                   std::to_string(matrix->view.rows).c_str(),
                   (std::to_string(parts) + (parts == 1 ? " part" : " parts")).c_str(),

@@ -12,6 +12,7 @@
 #include "backends/gpu/gpu.h"
 #include "formats/matrix_view.h"
 #include "gguf/reader.h"
+#include "kernels/kernel.h"
 #include "lanewise/lanewise.h"
 #include "layout/layout.h"
 
@@ -93,6 +94,10 @@ struct lw_device {
   std::shared_ptr<lanewise::gpu::Device> gpu;  // null: the CPU
   void* stream = nullptr;                      // of such a device, the caller's
   bool overlapped = false;
+
+  std::shared_ptr<const lanewise::Tuning> tuning;  // handles of one device share it; null: nothing was measured
+  /// What choose() takes of it.
+  [[nodiscard]] lanewise::Measured measured() const { return {tuning.get(), gpu == nullptr ? threads : 0}; }
 
   /// The most parts worth making of a call.
   [[nodiscard]] std::uint32_t most_parts() const;

@@ -22,8 +22,9 @@ bool go_together(const Product& a, const Product& b) {
 Outcome multiply_on_gpu(const Product& product) {
   const lw_device& device = *product.device;
   const gpu::Operand operand = operand_of(product);
-  return gpu::multiply(*device.gpu, product.kernel(), {&operand, 1}, *product.x->image, {device.overlapped},
-                       device.stream);
+  const Choice by = product.choice();
+  return gpu::multiply(*device.gpu, *by.kernel, {&operand, 1}, *product.x->image,
+                       {device.overlapped, by.setting().tiling}, device.stream);
 }
 
 Outcome multiply_group_on_gpu(const lw_device& device, std::span<const lw_matrix* const> matrices,

@@ -15,6 +15,11 @@ const KernelDesc* kernel_of(const lw_device& device, const lw_matrix& matrix, co
   return find_kernel(problem_of(matrix, x, outputs), device.backend, device.capabilities, device.kernel);
 }
 
+Choice choice_of(const lw_device& device, const lw_matrix& matrix, const lw_activation& x) {
+  return choose(problem_of(matrix, x, x.tokens()), device.backend, device.capabilities, device.kernel,
+                device.measured());
+}
+
 Outcome check_operands(const lw_device* device, const lw_activation* activation) {
   if (!is_valid(device)) return argument_error("the device is a null pointer or no open device");
   if (!is_valid(activation)) {

@@ -16,6 +16,9 @@ Problem problem_of(const lw_matrix& matrix, const lw_activation& x, std::uint64_
 const KernelDesc* kernel_of(const lw_device& device, const lw_matrix& matrix, const lw_activation& x,
                             std::uint64_t outputs);
 
+/// What lw_gemv takes of a device's tuning for them; the kernel as above where there is none.
+Choice choice_of(const lw_device& device, const lw_matrix& matrix, const lw_activation& x);
+
 /// An open device and a live activation of it, set.
 Outcome check_operands(const lw_device* device, const lw_activation* activation);
 /// A live matrix of the device, of the activation's columns, with a kernel.
@@ -41,7 +44,9 @@ struct Product {
   Output y;
 
   [[nodiscard]] bool is_empty() const { return y.bytes.is_empty(); }
+  /// Without regard to tuning: several matrices of a call go by one kernel.
   [[nodiscard]] const KernelDesc& kernel() const { return *kernel_of(*device, *matrix, *x, x->tokens()); }
+  [[nodiscard]] Choice choice() const { return choice_of(*device, *matrix, *x); }
 };
 Result<Product> check_product(const lw_device* device, const lw_matrix* matrix, const lw_activation* activation,
                               const lw_output& y);

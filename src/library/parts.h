@@ -1,47 +1,26 @@
-// How a call on the CPU is cut into parts: ranges of rows.
+// How a call on a device handle is cut into parts.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
-#include "base/checked.h"
-#include "kernels/kernel.h"
+#include "kernels/parts.h"
 #include "library/handles.h"
 
 namespace lanewise::edge {
 
-// A part costs a few microseconds to hand out: it gets at least so many rows (a cache line of y) and bytes of weights,
-// counted once a token.
-inline constexpr std::uint64_t least_part_rows = 16;
-inline constexpr std::uint64_t least_part_bytes = std::uint64_t{16} << 10;
-
-struct Range {
-  std::uint64_t begin;
-  std::uint64_t end;
-};
-
-// Part `part` of `parts` of 0 .. total-1: all but equal, and without a product that could wrap.
-inline Range range_of(std::uint64_t total, std::uint32_t part, std::uint32_t parts) {
-  const std::uint64_t each = total / parts;
-  const std::uint64_t larger = total % parts;
-  const std::uint64_t begin = each * part + std::min<std::uint64_t>(part, larger);
-  return {begin, begin + each + (part < larger ? 1 : 0)};
-}
-
-// A range moved to where the kernel's tiles end, so that no tile is computed by two parts: both ends move alike, so
-// parts that met still meet.
-inline Range whole_tiles(const KernelDesc& kernel, Range rows, std::uint64_t total) {
-  const auto up = [&](std::uint64_t row) {
-    return std::min(ceil_div(row, kernel.tile.rows) * kernel.tile.rows, total);
-  };
-  return {up(rows.begin), up(rows.end)};
-}
-
 inline std::uint32_t count_parts(const lw_device& device, std::uint64_t rows, std::uint64_t bytes,
                                  std::uint64_t outputs) {
-  const std::uint64_t work = checked_mul(bytes, outputs).value_or(UINT64_MAX);
-  const std::uint64_t worth = std::min(rows / least_part_rows, work / least_part_bytes);
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(worth, 1, device.most_parts()));
+  return lanewise::count_parts(rows, bytes, outputs, device.most_parts());
+}
+
+/// Parts of one product, by its setting.
+inline std::uint32_t count_parts(const lw_device& device, const MatrixView& w, std::uint64_t outputs,
+                                 const Setting& setting) {
+  const std::uint32_t most = device.most_parts();
+  // Who brings threads was promised no more tasks than those.
+  const std::uint32_t wanted = device.parallel_for != nullptr ? std::min(setting.parts, most) : setting.parts;
+  return lanewise::count_parts(w.rows, w.bytes(), outputs, setting.parts == 0 ? most : wanted);
 }
 
 }  // namespace lanewise::edge

@@ -13,6 +13,13 @@ namespace lanewise {
 
 /// Rows of kernels.def, best first.
 std::span<const KernelDesc> cpu_kernels();
+/// Whether a kernel of this backend can be told how far ahead to prefetch.
+bool prefetches_ahead(const KernelDesc& kernel);
+inline constexpr std::uint32_t most_ahead = 1U << 20U;
+/// kernel.launch, of this backend, prefetching `ahead` bytes ahead (up to most_ahead; 0: as ever) where it
+/// prefetches_ahead(). No bit depends on it.
+void cpu_launch(const KernelDesc& kernel, std::uint32_t ahead, const MatrixView& w, const Activation& x,
+                const OutputView& y, std::uint64_t row_begin, std::uint64_t row_end);
 /// Capability bits of this processor, less those that the environment variable LANEWISE_ISA (scalar, avx2, avxvnni,
 /// avx512, amx, neon, i8mm) rules out.
 std::uint32_t cpu_capabilities();

@@ -7,6 +7,7 @@
 
 #include "arithmetic/canonical.h"
 #include "arithmetic/columns.h"
+#include "backends/cpu/cpu.h"
 #include "backends/cpu/prefetch.h"
 #include "backends/cpu/targets.h"
 #include "base/float_env.h"
@@ -89,10 +90,8 @@ const Rows16Kernels* find_best(std::uint32_t capabilities, Format format) {
   return nullptr;
 }
 
-}  // namespace
-
-void gemv_rows16(const Rows16Choice& kernels, const MatrixView& w, const Activation& x, const OutputView& y,
-                 std::uint64_t row_begin, std::uint64_t row_end) {
+void multiply_packed(const Rows16Choice& kernels, const MatrixView& w, const Activation& x, const OutputView& y,
+                     std::uint64_t row_begin, std::uint64_t row_end, std::uint64_t ahead) {
   const FloatEnvironment environment;
   const Rows rows(kernels, x, y);
   const std::uint64_t tile_bytes = rows16_tile_bytes(w.info(), w.cols);
@@ -100,9 +99,16 @@ void gemv_rows16(const Rows16Choice& kernels, const MatrixView& w, const Activat
     Rows16Call call{};
     call.packed = w.data + row / rows16_rows * tile_bytes;
     call.cols = w.cols;
-    call.ahead = prefetch_ahead;
+    call.ahead = ahead;
     rows.tile(call, row, std::max(row, row_begin), std::min(row + rows16_rows, row_end));
   }
+}
+
+}  // namespace
+
+void gemv_rows16(const Rows16Choice& kernels, const MatrixView& w, const Activation& x, const OutputView& y,
+                 std::uint64_t row_begin, std::uint64_t row_end) {
+  multiply_packed(kernels, w, x, y, row_begin, row_end, prefetch_ahead);
 }
 
 void gemv_transposed(const Rows16Choice& kernels, const MatrixView& w, const Activation& x, const OutputView& y,
@@ -141,13 +147,46 @@ void cpu_pack(std::uint32_t capabilities, Layout layout, const MatrixView& raw, 
 #define LW_TARGET_ROW(target, architecture, floats, flags)                                                      \
   void gemv_raw_##target(const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t begin,    \
                          std::uint64_t end) {                                                                   \
-    gemv_transposed(choice<Target::target>(w.format), w, x, y, begin, end);                                                              \
+    gemv_transposed(choice<Target::target>(w.format), w, x, y, begin, end);                                     \
   }                                                                                                             \
   void gemv_packed_##target(const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t begin, \
                             std::uint64_t end) {                                                                \
-    gemv_rows16(choice<Target::target>(w.format), w, x, y, begin, end);                                                           \
+    gemv_rows16(choice<Target::target>(w.format), w, x, y, begin, end);                                         \
   }
 #include "backends/cpu/targets.def"
 #undef LW_TARGET_ROW
+
+namespace {
+
+using AheadLaunch = void (*)(const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t row_begin,
+                             std::uint64_t row_end, std::uint64_t ahead);
+
+template <Target target>
+void multiply_ahead(const MatrixView& w, const Activation& x, const OutputView& y, std::uint64_t row_begin,
+                    std::uint64_t row_end, std::uint64_t ahead) {
+  multiply_packed(choice<target>(w.format), w, x, y, row_begin, row_end, ahead);
+}
+
+AheadLaunch with_distance([[maybe_unused]] CpuLaunch launch) {
+#define LW_TARGET_ROW(target, architecture, floats, flags) \
+  if (launch == &gemv_packed_##target) return multiply_ahead<Target::target>;
+#include "backends/cpu/targets.def"
+#undef LW_TARGET_ROW
+  return nullptr;
+}
+
+}  // namespace
+
+bool prefetches_ahead(const KernelDesc& kernel) { return with_distance(kernel.launch) != nullptr; }
+
+void cpu_launch(const KernelDesc& kernel, std::uint32_t ahead, const MatrixView& w, const Activation& x,
+                const OutputView& y, std::uint64_t row_begin, std::uint64_t row_end) {
+  const AheadLaunch tuned = ahead == 0 ? nullptr : with_distance(kernel.launch);
+  if (tuned != nullptr) {
+    tuned(w, x, y, row_begin, row_end, ahead);
+  } else {
+    kernel.launch(w, x, y, row_begin, row_end);
+  }
+}
 
 }  // namespace lanewise

@@ -1,0 +1,50 @@
+// How a call on the CPU is cut into parts: ranges of rows.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/checked.h"
+#include "kernels/kernel.h"
+#include "kernels/tuning.h"
+
+namespace lanewise {
+
+// A part costs a few microseconds to hand out: it gets at least so many rows (a cache line of y) and bytes of weights,
+// counted once a token.
+inline constexpr std::uint64_t least_part_rows = 16;
+inline constexpr std::uint64_t least_part_bytes = std::uint64_t{16} << 10;
+
+// Parts a thread: so many that a thread that was interrupted delays the call by a fraction of its share.
+inline constexpr std::uint32_t parts_a_thread = 4;
+
+struct RowRange {
+  std::uint64_t begin;
+  std::uint64_t end;
+};
+
+// Part `part` of `parts` of 0 .. total-1: all but equal, and without a product that could wrap.
+inline RowRange range_of(std::uint64_t total, std::uint32_t part, std::uint32_t parts) {
+  const std::uint64_t each = total / parts;
+  const std::uint64_t larger = total % parts;
+  const std::uint64_t begin = each * part + std::min<std::uint64_t>(part, larger);
+  return {begin, begin + each + (part < larger ? 1 : 0)};
+}
+
+// A range moved to where the kernel's tiles end, so that no tile is computed by two parts: both ends move alike, so
+// parts that met still meet.
+inline RowRange whole_tiles(const KernelDesc& kernel, RowRange rows, std::uint64_t total) {
+  const auto up = [&](std::uint64_t row) {
+    return std::min(ceil_div(row, kernel.tile.rows) * kernel.tile.rows, total);
+  };
+  return {up(rows.begin), up(rows.end)};
+}
+
+/// Parts that a product of so many rows, bytes of weights and vectors of y is worth, of at most `most`.
+inline std::uint32_t count_parts(std::uint64_t rows, std::uint64_t bytes, std::uint64_t outputs, std::uint32_t most) {
+  const std::uint64_t work = checked_mul(bytes, outputs).value_or(UINT64_MAX);
+  const std::uint64_t worth = std::min(rows / least_part_rows, work / least_part_bytes);
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(worth, 1, most));
+}
+
+}  // namespace lanewise
