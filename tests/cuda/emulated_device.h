@@ -74,6 +74,9 @@ class EmulatedDevice final : public gpu::Device {
   [[nodiscard]] std::span<const gpu::Tiling> tilings(const KernelDesc& kernel) const override {
     return cuda::tilings(kernel);
   }
+  [[nodiscard]] std::span<const gpu::TilingAxis> tiling_axes(const KernelDesc& kernel) const override {
+    return cuda::tiling_axes(kernel);
+  }
   [[nodiscard]] bool takes_tiling(const KernelDesc& kernel, const gpu::Tiling& tiling) const override {
     return cuda::takes_tiling(kernel, tiling);
   }

@@ -38,6 +38,7 @@ std::uint64_t layout_bytes(Layout layout, const MatrixView& shape);
 
 /// What gpu::Device has of the kernels' tilings.
 std::span<const gpu::Tiling> tilings(const KernelDesc& kernel);
+std::span<const gpu::TilingAxis> tiling_axes(const KernelDesc& kernel);
 bool takes_tiling(const KernelDesc& kernel, const gpu::Tiling& tiling);
 
 /// Its functions leave the calling thread's current context as it was; launches can be captured into a graph. Errors:

@@ -142,6 +142,9 @@ Result<DeviceInfo> describe(int ordinal) {
   info.memory_bytes = properties.totalGlobalMem;
   const std::string capability = std::to_string(info.major) + "." + std::to_string(info.minor);
   info.about = "compute capability " + capability + ", " + std::to_string(info.multiprocessors) + " multiprocessors";
+  int driver = 0;
+  (void)cudaDriverGetVersion(&driver);
+  info.driver = "CUDA " + version_text(driver);
   info.capabilities = capabilities(info.major, info.minor);
   if ((info.capabilities & CAP_SM75) == 0) {
     info.why_not = "compute capability " + capability + ": kernels need 7.5 at least";
@@ -245,6 +248,9 @@ class RuntimeDevice final : public Device {
 
   [[nodiscard]] std::span<const gpu::Tiling> tilings(const KernelDesc& kernel) const override {
     return cuda::tilings(kernel);
+  }
+  [[nodiscard]] std::span<const gpu::TilingAxis> tiling_axes(const KernelDesc& kernel) const override {
+    return cuda::tiling_axes(kernel);
   }
   [[nodiscard]] bool takes_tiling(const KernelDesc& kernel, const gpu::Tiling& tiling) const override {
     return cuda::takes_tiling(kernel, tiling);

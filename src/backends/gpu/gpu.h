@@ -29,6 +29,7 @@ struct DeviceInfo {
   std::uint32_t ordinal = 0;
   std::string name;                ///< "NVIDIA H200"
   std::string about;               ///< "compute capability 9.0, 132 multiprocessors"
+  std::string driver;              ///< and its version: "CUDA 13.0"
   std::uint32_t capabilities = 0;  ///< what it offers kernels, as bits of Capability
   std::uint32_t major = 0;         ///< of CUDA: compute capability; of Vulkan: the version that the device speaks
   std::uint32_t minor = 0;
@@ -42,6 +43,11 @@ struct DeviceInfo {
 
 /// The numbers of Launch::tile; zeros: the kernel chooses.
 using Tiling = std::array<std::uint32_t, 4>;
+/// What one of them means, and values worth trying.
+struct TilingAxis {
+  std::string_view name;  ///< "stages"
+  std::span<const std::uint32_t> values;
+};
 
 /// One device. Functions may be called from any thread. A failure is an Outcome: LW_ERROR_MEMORY where memory ran out,
 /// LW_ERROR_DEVICE otherwise, and the message says so where the device is lost for good. Those that take a stream (null
@@ -105,6 +111,8 @@ class Device {
   /// Tilings to hold a kernel's bits to, beside its own choice: between them every number that a tiling has takes its
   /// ends and something between.
   [[nodiscard]] virtual std::span<const Tiling> tilings(const KernelDesc& /*kernel*/) const { return {}; }
+  /// What tuning may choose: the first numbers of a tiling, in their order.
+  [[nodiscard]] virtual std::span<const TilingAxis> tiling_axes(const KernelDesc& /*kernel*/) const { return {}; }
   /// Whether a launch of the kernel may ask for that tiling, one that isn't all zeros.
   [[nodiscard]] virtual bool takes_tiling(const KernelDesc& /*kernel*/, const Tiling& /*tiling*/) const {
     return false;

@@ -206,9 +206,11 @@ Physical describe(const Instance& instance, VkPhysicalDevice device) {
   found.info.capabilities = CAP_VULKAN;
   if (found.has_dot) found.info.capabilities |= CAP_PACKED_DOT | (found.is_processor ? CAP_NONE : CAP_VULKAN_GPU);
   const bool in_hardware = dot.integerDotProduct4x8BitPackedSignedAccelerated != 0;
+  found.info.driver = has_driver ? std::string(driver.driverName) + " " + driver.driverInfo
+                                 : "version " + std::to_string(properties.properties.driverVersion);
   found.info.about = std::string(kind_name(properties.properties.deviceType)) + ", Vulkan " + version_text(version) +
-                     (has_driver ? ", driver " + std::string(driver.driverName) + " " + driver.driverInfo : "") +
-                     ", subgroups of " + std::to_string(found.subgroup) + ", dot products of bytes " +
+                     (has_driver ? ", driver " + found.info.driver : "") + ", subgroups of " +
+                     std::to_string(found.subgroup) + ", dot products of bytes " +
                      (!found.has_dot ? "by parts"
                       : in_hardware  ? "in hardware"
                                      : "by the driver") +
