@@ -229,6 +229,16 @@ typedef struct lw_device_info {
   { sizeof(lw_device_info), 0, NULL, NULL }
 LW_API lw_status lw_device_query(const lw_device* device, lw_device_info* out);
 
+/* Tuning: which kernel, and laid out how, was measured best for a format, shape and number of tokens. A device opens
+ * with what this version was shipped with for a device of its name; this adds what was measured here and takes the
+ * place of that. No bit of any result depends on it. `path`: a file that `lanewise tune` wrote; NULL: the file of this
+ * device in $XDG_CACHE_HOME/lanewise or ~/.cache/lanewise. `entries`, where not NULL, is how many are used.
+ *
+ * LW_ERROR_NOT_FOUND where there is no file, LW_ERROR_ARGUMENT for a damaged one, LW_ERROR_UNSUPPORTED for one of
+ * another device, driver or version of the kernels: nothing has changed then. Not while a product runs on the device;
+ * handles that lw_device_on_stream made before keep what they had. lw_gemv_explain says what is taken and why. */
+LW_API lw_status lw_tuning_load(lw_device* device, const char* path, uint64_t* entries, lw_error* error);
+
 /* Memory that the device's kernels reach, for x, y and workspaces, aligned to 256 bytes. On a CPU it is ordinary
  * memory, on a CUDA device the runtime's. On a Vulkan device addresses are the library's own: they count bytes as
  * pointers do, and the host can't read or write through them. */

@@ -6,8 +6,10 @@
 #include "backends/vulkan/vulkan.h"
 #include "kernels/devices.h"
 #include "kernels/kernel.h"
+#include "kernels/parts.h"
 #include "library/edge.h"
 #include "library/handles.h"
+#include "library/tuning.h"
 
 namespace {
 
@@ -15,9 +17,6 @@ using namespace lanewise;  // NOLINT(google-build-using-namespace): the C interf
 
 // A processor with more threads than this is yet to be built; a number above it is a slip of the caller's.
 constexpr std::uint32_t most_threads = 4096;
-
-// Parts a thread: so many that a thread that was interrupted delays the call by a fraction of its share.
-constexpr std::uint32_t parts_a_thread = 4;
 
 // A kernel asked for by name that no format has on this device is an error now, not at the first product.
 Outcome check_kernel(const std::string& name, std::string_view backend, std::uint32_t capabilities, Layout layout) {
@@ -142,6 +141,7 @@ Outcome open(const lw_device_options& options, std::shared_ptr<gpu::Device> gpu,
       device->threads = device->pool->threads();
     }
   }
+  edge::take_shipped_tuning(*device);
   *out = device.release();
   return Done{};
 }
@@ -160,6 +160,7 @@ Outcome open_on_stream(const lw_device& device, void* stream, lw_device** out) {
   made->gpu = device.gpu;
   made->stream = stream;
   made->overlapped = device.overlapped;
+  made->tuning = device.tuning;
   *out = made.release();
   return Done{};
 }
