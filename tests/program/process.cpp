@@ -55,6 +55,15 @@ void wait_for_handlers(pid_t child) {
   throw std::runtime_error("the program never set up its signals");
 }
 
+// Waits until the program, which goes on meanwhile, has made a file.
+void wait_for_file(const std::string& path) {
+  for (int i = 0; i < 6000; ++i) {
+    if (std::filesystem::exists(path)) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  throw std::runtime_error("the program never made " + path);
+}
+
 }  // namespace
 
 Finished run(const std::vector<std::string>& arguments, const Start& start) {
@@ -93,6 +102,7 @@ Finished run(const std::vector<std::string>& arguments, const Start& start) {
   if (start.signal != 0) {
     wait_for_handlers(child);
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    if (!start.signal_once.empty()) wait_for_file(start.signal_once);
     ::kill(child, start.signal);
   }
   Finished result;

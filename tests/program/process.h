@@ -21,6 +21,7 @@ struct Start {
   std::string stdout_path;                                       ///< instead of the captured one
   bool close_stdout = false;                                     ///< a pipe whose reader is gone
   int signal = 0;                ///< sent once the program has set up its signals and a moment has passed
+  std::string signal_once{};     ///< a file that must be there before `signal` is sent
   bool ignore_signal = false;    ///< the program is started with `signal` ignored
   std::uint64_t file_limit = 0;  ///< RLIMIT_FSIZE; 0: none
   std::string stdin_path{};      ///< instead of this process's own

@@ -39,8 +39,10 @@ extern const Command devices_command;
 extern const Command digest_command;
 extern const Command gemv_command;
 extern const Command info_command;
+extern const Command lab_command;
 extern const Command synth_command;
 extern const Command trace_command;
+extern const Command tune_command;
 extern const Command verify_command;
 
 /// In the order of --help.
