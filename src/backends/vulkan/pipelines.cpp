@@ -6,7 +6,7 @@
 namespace lanewise::vulkan {
 namespace {
 
-// Constants 0 to 8 of the shaders (shaders/machine.glsl); those that a shader lacks are nothing to it.
+// Constants 0 to 9 of the shaders (shaders/machine.glsl); those that a shader lacks are nothing to it.
 struct Constants {
   std::uint32_t group_size = 0;
   std::uint32_t slots = 0;
@@ -17,6 +17,7 @@ struct Constants {
   std::uint32_t sums = 0;
   std::uint32_t outputs = 0;
   std::uint32_t mins = 0;
+  std::uint32_t copies = 32;
 };
 
 std::string shader_name(const PipelineKey& key) {
@@ -150,7 +151,10 @@ Result<VkPipeline> Pipelines::make(const PipelineKey& key) const {
   constants.sums = constants.lane_rows * constants.columns;
   constants.outputs = constants.lane_rows * key.slots;
   constants.mins = constants.outputs * (key.planes == 3 ? 3 : 1);
-  std::array<VkSpecializationMapEntry, 9> entries{};
+  // A copy takes 1 KiB, beside the chains. Every device has 16 KiB.
+  const std::uint32_t chains = constants.partials * static_cast<std::uint32_t>(sizeof(float));
+  while (constants.copies > 1 && constants.copies * 1024 + chains > physical_.info.shared_bytes) constants.copies /= 2;
+  std::array<VkSpecializationMapEntry, 10> entries{};
   for (std::uint32_t i = 0; i < entries.size(); ++i) entries[i] = {i, i * 4, 4};
   const VkSpecializationInfo specialisation{static_cast<std::uint32_t>(entries.size()), entries.data(),
                                             sizeof constants, &constants};

@@ -1,6 +1,7 @@
 // What a Vulkan device computes: the image of x, products, layouts, decoding. Each call records dispatches.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <iterator>
 #include <string>
@@ -22,7 +23,7 @@ constexpr std::uint64_t most_words32 = std::uint64_t{1} << 32;
 // The push constants of the shaders, as they declare them.
 struct ProductConstants {
   std::uint32_t rows, cols, blocks, row_bytes, w_at, y_at, y_stride, dtype, tokens, groups_x, sums16_at, sums32_at,
-      powers_at, exponents_at, poisoned_at, xq_at, used, expert, route_at, eighths;
+      powers_at, exponents_at, poisoned_at, xq_at, used, expert, route_at, eighths, lane_bits;
 };
 static_assert(sizeof(ProductConstants) <= most_constants);
 struct DecodeConstants {
@@ -302,7 +303,8 @@ Outcome OpenDevice::launch_rows(const PipelineKey& key, const gpu::Launch& what,
                              expert != nullptr ? what.used : 0,
                              expert != nullptr ? expert->number : 0,
                              in_words(bounds[4].rest),
-                             8 / split};
+                             8 / split,
+                             static_cast<std::uint32_t>(std::countr_zero(lanes))};
   const bool apart = split == 1 && expert != nullptr && !expert->first;
   LW_TRY(dispatch(key, std::span(bounds).first(count), &constants, sizeof constants, *grid, stream, apart));
   if (split == 1) return Done{};

@@ -11,10 +11,9 @@ uint lw_bytes_add(uint a, uint b) {
 }
 
 #if LW_BY_TABLE && defined(LW_FLAT)
-// Entry i: the codes of nibbles i % 16 and i / 16. In as many copies as there are banks, one a lane, so that lanes that look
-// up different entries don't wait for each other.
-#define LW_COPIES 32u
-shared uint pairs[256u * LW_COPIES];
+// Entry i: the codes of nibbles i % 16 and i / 16. In as many copies as there are banks, where there is room: one a lane,
+// so that lanes that look up different entries don't wait for each other.
+shared uint pairs[256u * COPIES];
 bool is_filled = false;
 
 uint table16_one(uint n, uint t0, uint t1, uint t2, uint t3) {
@@ -25,12 +24,12 @@ uint table16_one(uint n, uint t0, uint t1, uint t2, uint t3) {
 uint lw_table16(uint n, uint t0, uint t1, uint t2, uint t3) {
   if (!is_filled) return table16_one(n & 15u, t0, t1, t2, t3) | (table16_one((n >> 8u) & 15u, t0, t1, t2, t3) << 8u);
   uint both = n | (n >> 4u);
-  uint copy = gl_LocalInvocationID.x % LW_COPIES;
-  return pairs[(both & 255u) * LW_COPIES + copy] | (pairs[((both >> 16u) & 255u) * LW_COPIES + copy] << 16u);
+  uint copy = gl_LocalInvocationID.x % COPIES;
+  return pairs[(both & 255u) * COPIES + copy] | (pairs[((both >> 16u) & 255u) * COPIES + copy] << 16u);
 }
 void fill_table() {
-  for (uint i = gl_LocalInvocationID.x; i < 256u * LW_COPIES; i += gl_WorkGroupSize.x) {
-    uint entry = i / LW_COPIES;
+  for (uint i = gl_LocalInvocationID.x; i < 256u * COPIES; i += gl_WorkGroupSize.x) {
+    uint entry = i / COPIES;
     pairs[i] = LW_quad(0u, (entry & 15u) | ((entry >> 4u) << 8u), 0u, 0u);
   }
   barrier();

@@ -21,6 +21,9 @@ int signed_dot(uint a, uint b, spirv_literal int packed);
 #define LW_STRETCH (LW_DGROUP < 32u ? LW_DGROUP : 32u)  // elements that are decoded at once
 #define LW_QUADS (LW_STRETCH / 4u)
 #define LW_DGROUPS (256u / LW_DGROUP)
+// Where a block is a d-group, all positions in it are known when a shader is compiled: compilers don't see that from
+// remainders.
+#define LW_BLOCK_IS_DGROUP (LW_ELEMENTS == LW_DGROUP)
 
 shared float partials[PARTIALS];  // [token][invocation]
 
@@ -79,11 +82,15 @@ void load_stretch(uint block, uint at) {
   }
 }
 
-// A stretch's products with a plane of a token are added to `sums`. An offset that its codes lack is made up for by the
+// The products of a stretch, which starts at that group of sixteen elements, with a plane of a token are added to `sums`. An offset that its codes lack is made up for by the
 // sums of x.
-void add_products(uint b, uint in_super, uint token, uint plane) {
+void add_products(uint sixteen, uint token, uint plane) {
   uint column = column_of(token, plane);
-  uint x_at = ((b * 8u + in_super / 32u) * COLUMNS + column) * 2u + in_super % 32u / 16u;
+#if LW_DGROUP < 32
+  uint x_at = (sixteen / 2u * COLUMNS + column) * 2u + sixteen % 2u;
+#else
+  uint x_at = sixteen * COLUMNS + column * 2u;
+#endif
   uvec4 x = x_quads[x_at];
 #if LW_DGROUP >= 32
   uvec4 z = x_quads[x_at + 1u];
@@ -92,11 +99,11 @@ void add_products(uint b, uint in_super, uint token, uint plane) {
   int high_start = 0;
 #if LW_OFFSET != 0
 #if LW_GROUP < 32
-  uint sum_at = launch.sums16_at + (b * 16u + in_super / 16u) * COLUMNS + column;
+  uint sum_at = launch.sums16_at + sixteen * COLUMNS + column;
   low_start = LW_OFFSET * int(x_words[sum_at]);
   high_start = LW_OFFSET * int(x_words[sum_at + COLUMNS]);
 #else
-  low_start = LW_OFFSET * int(x_words[launch.sums32_at + (b * 8u + in_super / 32u) * COLUMNS + column]);
+  low_start = LW_OFFSET * int(x_words[launch.sums32_at + sixteen / 2u * COLUMNS + column]);
 #endif
 #endif
   [[unroll]] for (uint r = 0u; r < LANE_ROWS; ++r) {
@@ -136,13 +143,10 @@ void add_terms(uint b, uint token) {
 
 #if LW_HAS_MIN
 // The sums of x of a group, times the sub-min of each row, are added to `mins`.
-#define LW_SUMS_AT(b, in_super)                                                             \
-  (LW_GROUP < 32 ? launch.sums16_at + ((b) * 16u + (in_super) / 16u) * COLUMNS              \
-                 : launch.sums32_at + ((b) * 8u + (in_super) / 32u) * COLUMNS)
-void add_group_mins(uint b, uint block, uint in_block, uint in_super) {
+void add_group_mins(uint block, uint in_block, uint sixteen) {
   int mn[LANE_ROWS];
   [[unroll]] for (uint r = 0u; r < LANE_ROWS; ++r) mn[r] = LW_mn(mn_field(r, block, in_block / LW_GROUP));
-  uint sum_at = LW_SUMS_AT(b, in_super);
+  uint sum_at = LW_GROUP < 32 ? launch.sums16_at + sixteen * COLUMNS : launch.sums32_at + sixteen / 2u * COLUMNS;
   [[unroll]] for (uint t = 0u; t < SLOTS; ++t) {
     int low = int(x_words[sum_at + column_of(t, 0u)]);
     // Every sum with sub-mins may be joined.
@@ -160,12 +164,14 @@ void add_group_mins(uint b, uint block, uint in_block, uint in_super) {
   }
 }
 
-void add_mins(uint b, uint block, uint in_block, uint in_super) {
+void add_mins(uint b, uint block, uint in_block, uint sixteen) {
   [[unroll]] for (uint i = 0u; i < MINS; ++i) mins[i] = 0;
   if (LW_UNROLLS) {
-    [[unroll]] for (uint i = 0u; i < LW_DGROUP; i += LW_GROUP) add_group_mins(b, block, in_block + i, in_super + i);
+    [[unroll]] for (uint i = 0u; i < LW_DGROUP; i += LW_GROUP) add_group_mins(block, in_block + i, sixteen + i / 16u);
   } else {
-    [[dont_unroll]] for (uint i = 0u; i < LW_DGROUP; i += LW_GROUP) add_group_mins(b, block, in_block + i, in_super + i);
+    [[dont_unroll]] for (uint i = 0u; i < LW_DGROUP; i += LW_GROUP) {
+      add_group_mins(block, in_block + i, sixteen + i / 16u);
+    }
   }
   float m[LANE_ROWS];
   [[unroll]] for (uint r = 0u; r < LANE_ROWS; ++r) m[r] = LW_m(m_field(r, block, in_block / LW_DGROUP));
@@ -186,9 +192,15 @@ void add_mins(uint b, uint block, uint in_block, uint in_super) {
 }
 #endif
 
-void add_dgroup(uint b, uint in_super) {
-  uint block = b * (256u / LW_ELEMENTS) + in_super / LW_ELEMENTS;
-  uint in_block = in_super % LW_ELEMENTS;
+void add_dgroup(uint b, uint dgroup) {
+#if LW_BLOCK_IS_DGROUP
+  uint block = b * LW_DGROUPS + dgroup;
+  const uint in_block = 0u;
+#else
+  uint block = b * (256u / LW_ELEMENTS) + dgroup / (LW_ELEMENTS / LW_DGROUP);
+  uint in_block = dgroup % (LW_ELEMENTS / LW_DGROUP) * LW_DGROUP;
+#endif
+  uint sixteen = b * 16u + dgroup * (LW_DGROUP / 16u);
   [[unroll]] for (uint r = 0u; r < LANE_ROWS; ++r) {
 #if LW_KIND == LW_FORMAT_EXP
     d[r] = LW_exponent(d_field(r, block, in_block / LW_DGROUP));
@@ -200,14 +212,14 @@ void add_dgroup(uint b, uint in_super) {
 #if LW_DGROUP <= 32
   load_stretch(block, in_block);
   [[unroll]] for (uint t = 0u; t < SLOTS; ++t) {
-    [[unroll]] for (uint p = 0u; p < PLANES; ++p) add_products(b, in_super, t, p);
+    [[unroll]] for (uint p = 0u; p < PLANES; ++p) add_products(sixteen, t, p);
     add_terms(b, t);
   }
 #else
 #define LW_ADD_STRETCH(s)                                                                      \
-  load_stretch(block, in_block + (s) * LW_STRETCH);                                            \
-  [[unroll]] for (uint t = 0u; t < SLOTS; ++t) {                                               \
-    [[unroll]] for (uint p = 0u; p < PLANES; ++p) add_products(b, in_super + (s) * LW_STRETCH, t, p); \
+  load_stretch(block, in_block + (s) * LW_STRETCH);                                                     \
+  [[unroll]] for (uint t = 0u; t < SLOTS; ++t) {                                                        \
+    [[unroll]] for (uint p = 0u; p < PLANES; ++p) add_products(sixteen + (s) * (LW_STRETCH / 16u), t, p); \
   }
   if (LW_UNROLLS) {
     [[unroll]] for (uint s = 0u; s < LW_DGROUP / LW_STRETCH; ++s) { LW_ADD_STRETCH(s) }
@@ -217,17 +229,18 @@ void add_dgroup(uint b, uint in_super) {
   [[unroll]] for (uint t = 0u; t < SLOTS; ++t) add_terms(b, t);
 #endif
 #if LW_HAS_MIN
-  add_mins(b, block, in_block, in_super);
+  add_mins(b, block, in_block, sixteen);
 #endif
 }
 
 void main() {
-  uint lanes = gl_WorkGroupSize.x / (launch.eighths * LW_CHAINS);
+  uint lanes = 1u << launch.lane_bits;
+  uint lane_mask = lanes - 1u;
   uint first_row = group_index() * lanes * LANE_ROWS;
   if (first_row >= launch.rows || !is_asked()) return;
   uint me = gl_LocalInvocationID.x;
-  uint lane = me % lanes;
-  uint chain = me / lanes;
+  uint lane = me & lane_mask;
+  uint chain = me >> launch.lane_bits;
   uint v = chain % LW_CHAINS;
   uint g = gl_WorkGroupID.z * launch.eighths + chain / LW_CHAINS;
   fill_table();
@@ -241,8 +254,8 @@ void main() {
   [[dont_unroll]] for (uint b = eighth_begin(g); b < stop; ++b) {
     // A row ends with a block, perhaps in the midst of its last super-block.
 #define LW_ADD_TURN(turn)                                                                      \
-  uint in_super = ((turn) * LW_CHAINS + v) * LW_DGROUP;                                        \
-  if (LW_DGROUPS == 1u || b * 256u + in_super < launch.cols) add_dgroup(b, in_super);
+  uint dgroup = (turn) * LW_CHAINS + v;                                                        \
+  if (LW_DGROUPS == 1u || b * 256u + dgroup * LW_DGROUP < launch.cols) add_dgroup(b, dgroup);
     if (LW_UNROLLS) {
       [[unroll]] for (uint turn = 0u; turn < LW_DGROUPS / LW_CHAINS; ++turn) { LW_ADD_TURN(turn) }
     } else {
@@ -256,9 +269,9 @@ void main() {
     barrier();
     // The chains of an eighth.
     [[dont_unroll]] for (uint i = me; i < lanes * launch.eighths * SLOTS; i += gl_WorkGroupSize.x) {
-      uint of_lane = i % lanes;
-      uint e = i / lanes % launch.eighths;
-      uint t = i / (lanes * launch.eighths);
+      uint of_lane = i & lane_mask;
+      uint e = (i >> launch.lane_bits) & (launch.eighths - 1u);
+      uint t = (i >> launch.lane_bits) / launch.eighths;
       uint at = t * gl_WorkGroupSize.x + e * LW_CHAINS * lanes + of_lane;
 #if LW_CHAINS == 4
       float sum = add(add(partials[at], partials[at + lanes]), add(partials[at + 2u * lanes], partials[at + 3u * lanes]));
@@ -277,9 +290,9 @@ void main() {
     if (launch.eighths != 8u) continue;
     barrier();
     [[dont_unroll]] for (uint i = me; i < lanes * SLOTS; i += gl_WorkGroupSize.x) {
-      uint t = i / lanes;
-      uint at = t * gl_WorkGroupSize.x + i % lanes;
-      uint row = first_row + r * lanes + i % lanes;
+      uint t = i >> launch.lane_bits;
+      uint at = t * gl_WorkGroupSize.x + (i & lane_mask);
+      uint row = first_row + r * lanes + (i & lane_mask);
       if (t >= launch.tokens || row >= launch.rows) continue;
       uint step = LW_CHAINS * lanes;
       store_output(row, t,

@@ -9,6 +9,7 @@ layout(constant_id = 5) const uint LANE_ROWS = 1u;  // of an invocation
 layout(constant_id = 6) const uint SUMS = 2u;       // LANE_ROWS * COLUMNS
 layout(constant_id = 7) const uint OUTPUTS = 1u;    // LANE_ROWS * SLOTS
 layout(constant_id = 8) const uint MINS = 1u;       // OUTPUTS, of three planes OUTPUTS * 3
+layout(constant_id = 9) const uint COPIES = 1u;     // of a table in shared memory
 
 layout(std430, set = 0, binding = 0) readonly restrict buffer Weights { uint w_words[]; };
 layout(std430, set = 0, binding = 1) readonly restrict buffer XQuads { uvec4 x_quads[]; };  // the slice, as quads of codes
@@ -39,6 +40,7 @@ layout(push_constant) uniform Launch {
   uint expert;      // that W is
   uint route_at;    // word of the binding
   uint eighths;     // of a row that a workgroup has: 8, or fewer where rows are split among workgroups (z of the grid)
+  uint lane_bits;   // of a workgroup's 2^lane_bits invocations side by side, which have a chain of neighbouring rows
 } launch;
 
 uint group_index() { return gl_WorkGroupID.y * launch.groups_x + gl_WorkGroupID.x; }
