@@ -1,5 +1,7 @@
 #include "backends/vulkan/pipelines.h"
 
+#include <algorithm>
+
 #include "backends/vulkan/shaders.h"
 #include "backends/vulkan/vulkan.h"
 
@@ -146,10 +148,10 @@ Result<VkPipeline> Pipelines::make(const PipelineKey& key) const {
   constants.slots = key.slots;
   constants.planes = key.planes;
   constants.columns = std::uint32_t{key.slots} * key.planes;
-  constants.partials = constants.group_size * key.slots;
   constants.lane_rows = key.lane_rows;
   constants.sums = constants.lane_rows * constants.columns;
   constants.outputs = constants.lane_rows * key.slots;
+  constants.partials = constants.group_size * std::min(constants.outputs, 8U);
   constants.mins = constants.outputs * (key.planes == 3 ? 3 : 1);
   // A copy takes 1 KiB, beside the chains. Every device has 16 KiB.
   const std::uint32_t chains = constants.partials * static_cast<std::uint32_t>(sizeof(float));

@@ -25,7 +25,7 @@ int signed_dot(uint a, uint b, spirv_literal int packed);
 // remainders.
 #define LW_BLOCK_IS_DGROUP (LW_ELEMENTS == LW_DGROUP)
 
-shared float partials[PARTIALS];  // [token][invocation]
+shared float partials[PARTIALS];  // [output][invocation]
 
 int dot4(uint a, uint b, int sum) {
 #if defined(LW_DOT)
@@ -233,13 +233,56 @@ void add_dgroup(uint b, uint dgroup) {
 #endif
 }
 
+// The chains of outputs `from` .. from + MEET - 1 of all invocations meet. No loop goes over them in main(): one with a barrier
+// is hardly ever unrolled, and an index that isn't known when a shader is compiled would put all sums into memory.
+void finish(uint from, uint first_row, uint lanes) {
+  uint me = gl_LocalInvocationID.x;
+  if (from != 0u) barrier();  // all have read the sums of the outputs before
+  [[unroll]] for (uint o = 0u; o < MEET; ++o) partials[o * gl_WorkGroupSize.x + me] = a[from + o];
+  barrier();
+  // The chains of an eighth.
+  [[dont_unroll]] for (uint i = me; i < lanes * launch.eighths * MEET; i += gl_WorkGroupSize.x) {
+    uint lane = i & (lanes - 1u);
+    uint e = (i >> launch.lane_bits) & (launch.eighths - 1u);
+    uint o = (i >> launch.lane_bits) / launch.eighths;
+    uint at = o * gl_WorkGroupSize.x + e * LW_CHAINS * lanes + lane;
+#if LW_CHAINS == 4
+    float sum = add(add(partials[at], partials[at + lanes]), add(partials[at + 2u * lanes], partials[at + 3u * lanes]));
+#elif LW_CHAINS == 2
+    float sum = add(partials[at], partials[at + lanes]);
+#else
+    float sum = partials[at];
+#endif
+    uint row = first_row + (from + o) / SLOTS * lanes + lane;
+    if (launch.eighths == 8u) {
+      partials[at] = sum;  // read by nobody else
+    } else if (row < launch.rows) {
+      store_eighth(gl_WorkGroupID.z * launch.eighths + e, (from + o) % SLOTS, row, sum);
+    }
+  }
+  if (launch.eighths != 8u) return;
+  barrier();
+  [[dont_unroll]] for (uint i = me; i < lanes * MEET; i += gl_WorkGroupSize.x) {
+    uint lane = i & (lanes - 1u);
+    uint o = i >> launch.lane_bits;
+    uint t = (from + o) % SLOTS;
+    uint row = first_row + (from + o) / SLOTS * lanes + lane;
+    if (t >= launch.tokens || row >= launch.rows) continue;
+    uint at = o * gl_WorkGroupSize.x + lane;
+    uint step = LW_CHAINS * lanes;
+    store_output(row, t,
+                 fold_eighths(partials[at], partials[at + step], partials[at + 2u * step], partials[at + 3u * step],
+                              partials[at + 4u * step], partials[at + 5u * step], partials[at + 6u * step],
+                              partials[at + 7u * step]));
+  }
+}
+
 void main() {
   uint lanes = 1u << launch.lane_bits;
-  uint lane_mask = lanes - 1u;
   uint first_row = group_index() * lanes * LANE_ROWS;
   if (first_row >= launch.rows || !is_asked()) return;
   uint me = gl_LocalInvocationID.x;
-  uint lane = me & lane_mask;
+  uint lane = me & (lanes - 1u);
   uint chain = me >> launch.lane_bits;
   uint v = chain % LW_CHAINS;
   uint g = gl_WorkGroupID.z * launch.eighths + chain / LW_CHAINS;
@@ -263,42 +306,8 @@ void main() {
     }
   }
 
-  [[unroll]] for (uint r = 0u; r < LANE_ROWS; ++r) {
-    if (r != 0u) barrier();  // all have read the sums of the rows before
-    [[unroll]] for (uint t = 0u; t < SLOTS; ++t) partials[t * gl_WorkGroupSize.x + me] = a[r * SLOTS + t];
-    barrier();
-    // The chains of an eighth.
-    [[dont_unroll]] for (uint i = me; i < lanes * launch.eighths * SLOTS; i += gl_WorkGroupSize.x) {
-      uint of_lane = i & lane_mask;
-      uint e = (i >> launch.lane_bits) & (launch.eighths - 1u);
-      uint t = (i >> launch.lane_bits) / launch.eighths;
-      uint at = t * gl_WorkGroupSize.x + e * LW_CHAINS * lanes + of_lane;
-#if LW_CHAINS == 4
-      float sum = add(add(partials[at], partials[at + lanes]), add(partials[at + 2u * lanes], partials[at + 3u * lanes]));
-#elif LW_CHAINS == 2
-      float sum = add(partials[at], partials[at + lanes]);
-#else
-      float sum = partials[at];
-#endif
-      uint row = first_row + r * lanes + of_lane;
-      if (launch.eighths == 8u) {
-        partials[at] = sum;  // read by nobody else
-      } else if (row < launch.rows) {
-        store_eighth(gl_WorkGroupID.z * launch.eighths + e, t, row, sum);
-      }
-    }
-    if (launch.eighths != 8u) continue;
-    barrier();
-    [[dont_unroll]] for (uint i = me; i < lanes * SLOTS; i += gl_WorkGroupSize.x) {
-      uint t = i >> launch.lane_bits;
-      uint at = t * gl_WorkGroupSize.x + (i & lane_mask);
-      uint row = first_row + r * lanes + (i & lane_mask);
-      if (t >= launch.tokens || row >= launch.rows) continue;
-      uint step = LW_CHAINS * lanes;
-      store_output(row, t,
-                   fold_eighths(partials[at], partials[at + step], partials[at + 2u * step], partials[at + 3u * step],
-                                partials[at + 4u * step], partials[at + 5u * step], partials[at + 6u * step],
-                                partials[at + 7u * step]));
-    }
-  }
+  finish(0u, first_row, lanes);
+  if (OUTPUTS > 8u) finish(8u, first_row, lanes);
+  if (OUTPUTS > 16u) finish(16u, first_row, lanes);
+  if (OUTPUTS > 16u) finish(24u, first_row, lanes);
 }

@@ -10,7 +10,7 @@
 #define LW_FLOAT_CHAINS 64u
 #define LW_LANES 16u
 #define LW_HELD 8u                       // eighths of all sets of rows that a workgroup has
-shared float chains[PARTIALS * 4u];      // [token][set][eighth][64]
+shared float chains[PARTIALS * 4u];      // [output][set][eighth][64]
 float a[OUTPUTS][4];                     // [row][token][chain]
 
 // Tiny weights count as zero, huge ones as infinite, so that no product is subnormal and none of finite values overflows.
@@ -66,6 +66,44 @@ float with_product(float sum, float weight, float x) {
 #endif
 }
 
+// The chains of outputs `from` .. from + MEET - 1 of all invocations meet: see gemv_codes.comp.
+void finish(uint from, uint first_row) {
+  uint me = gl_LocalInvocationID.x;
+  if (from != 0u) barrier();  // all have read the sums of the outputs before
+  [[unroll]] for (uint o = 0u; o < MEET; ++o) {
+    [[unroll]] for (uint v = 0u; v < 4u; ++v) {
+      chains[(o * LW_HELD + me / LW_LANES) * LW_FLOAT_CHAINS + 4u * (me % LW_LANES) + v] = a[from + o][v];
+    }
+  }
+  barrier();
+  [[dont_unroll]] for (uint bits = 5u; bits < 6u; --bits) {
+    uint halves = 1u << bits;
+    [[dont_unroll]] for (uint i = me; i < MEET * LW_HELD * halves; i += gl_WorkGroupSize.x) {
+      uint at = (i >> bits) * LW_FLOAT_CHAINS + (i & (halves - 1u));
+      chains[at] = add(chains[at], chains[at + halves]);
+    }
+    barrier();
+  }
+  if (launch.eighths == LW_HELD) {
+    uint t = (from + me) % SLOTS;
+    uint row = first_row + (from + me) / SLOTS;
+    uint at = me * LW_HELD * LW_FLOAT_CHAINS;
+    if (me < MEET && t < launch.tokens && row < launch.rows) {
+      store_output(row, t,
+                   fold_eighths(chains[at], chains[at + 64u], chains[at + 128u], chains[at + 192u], chains[at + 256u],
+                                chains[at + 320u], chains[at + 384u], chains[at + 448u]));
+    }
+  } else {
+    [[dont_unroll]] for (uint i = me; i < MEET * LW_HELD; i += gl_WorkGroupSize.x) {
+      uint of = i % LW_HELD;
+      uint o = from + i / LW_HELD;
+      uint row = first_row + of / launch.eighths * LANE_ROWS + o / SLOTS;
+      if (row >= launch.rows) continue;
+      store_eighth(gl_WorkGroupID.z * launch.eighths + of % launch.eighths, o % SLOTS, row, chains[i * LW_FLOAT_CHAINS]);
+    }
+  }
+}
+
 void main() {
   uint sets = LW_HELD / launch.eighths;
   uint first_row = group_index() * sets * LANE_ROWS;
@@ -97,35 +135,8 @@ void main() {
       }
     }
   }
-  [[unroll]] for (uint r = 0u; r < LANE_ROWS; ++r) {
-    if (r != 0u) barrier();  // all have read the sums of the rows before
-    [[unroll]] for (uint t = 0u; t < SLOTS; ++t) {
-      [[unroll]] for (uint v = 0u; v < 4u; ++v) {
-        chains[(t * LW_HELD + held) * LW_FLOAT_CHAINS + 4u * lane + v] = a[r * SLOTS + t][v];
-      }
-    }
-    barrier();
-    [[dont_unroll]] for (uint halves = LW_FLOAT_CHAINS / 2u; halves != 0u; halves /= 2u) {
-      for (uint i = me; i < SLOTS * LW_HELD * halves; i += gl_WorkGroupSize.x) {
-        uint at = i / halves * LW_FLOAT_CHAINS + i % halves;
-        chains[at] = add(chains[at], chains[at + halves]);
-      }
-      barrier();
-    }
-    if (launch.eighths == LW_HELD) {
-      uint at = me * LW_HELD * LW_FLOAT_CHAINS;
-      if (me < launch.tokens && set_row + r < launch.rows) {
-        store_output(first_row + r, me,
-                     fold_eighths(chains[at], chains[at + 64u], chains[at + 128u], chains[at + 192u], chains[at + 256u],
-                                  chains[at + 320u], chains[at + 384u], chains[at + 448u]));
-      }
-    } else {
-      for (uint i = me; i < SLOTS * LW_HELD; i += gl_WorkGroupSize.x) {
-        uint of = i % LW_HELD;
-        uint row = first_row + of / launch.eighths * LANE_ROWS + r;
-        if (row >= launch.rows) continue;
-        store_eighth(gl_WorkGroupID.z * launch.eighths + of % launch.eighths, i / LW_HELD, row, chains[i * LW_FLOAT_CHAINS]);
-      }
-    }
-  }
+  finish(0u, first_row);
+  if (OUTPUTS > 8u) finish(8u, first_row);
+  if (OUTPUTS > 16u) finish(16u, first_row);
+  if (OUTPUTS > 16u) finish(24u, first_row);
 }

@@ -4,11 +4,12 @@ layout(local_size_x_id = 0) in;
 layout(constant_id = 1) const uint SLOTS = 1u;      // tokens of the slice that there is room for: 1, 4 or 8
 layout(constant_id = 2) const uint PLANES = 2u;     // of x
 layout(constant_id = 3) const uint COLUMNS = 2u;    // SLOTS * PLANES
-layout(constant_id = 4) const uint PARTIALS = 256u; // chains of a workgroup: local_size_x * SLOTS
+layout(constant_id = 4) const uint PARTIALS = 256u; // chains of a workgroup that meet at once: local_size_x * MEET
 layout(constant_id = 5) const uint LANE_ROWS = 1u;  // of an invocation
 layout(constant_id = 6) const uint SUMS = 2u;       // LANE_ROWS * COLUMNS
 layout(constant_id = 7) const uint OUTPUTS = 1u;    // LANE_ROWS * SLOTS
 layout(constant_id = 8) const uint MINS = 1u;       // OUTPUTS, of three planes OUTPUTS * 3
+const uint MEET = OUTPUTS < 8u ? OUTPUTS : 8u;      // outputs whose chains meet at once
 layout(constant_id = 9) const uint COPIES = 1u;     // of a table in shared memory
 
 layout(std430, set = 0, binding = 0) readonly restrict buffer Weights { uint w_words[]; };
