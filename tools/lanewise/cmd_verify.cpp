@@ -274,6 +274,7 @@ class Verifier {
     }
     for (const Format format : wanted) {
       const std::string name(format_info(format).name);
+      if (plan_.gpu != nullptr) foresee(format, plan_.planes.empty() ? all : plan_.planes);
       for (const Layout layout : layouts_for(format)) {
         for (Case& problem :
              standard_cases({format}, options_.tokens, plan_.planes.empty() ? all : plan_.planes, options_.seed)) {
@@ -291,6 +292,16 @@ class Verifier {
     }
     if (plan_.gpu != nullptr) {
       offsets(std::ranges::count(wanted, Format::Q4_K) != 0 ? Format::Q4_K : wanted.front());
+    }
+  }
+
+  void foresee(Format format, std::span<const Planes> planes) {
+    for (const KernelDesc& kernel : kernels(plan_.gpu->info().backend)) {
+      const std::string& wanted = options_.device.kernel;
+      if (!wanted.empty() && wanted != kernel.name) continue;
+      if (!accepts(kernel.formats, format_info(format))) continue;
+      if (std::ranges::count(layouts_for(format), kernel.layout) == 0) continue;
+      plan_.gpu->foresee(kernel, format, planes, options_.tokens);
     }
   }
 

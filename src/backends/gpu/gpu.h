@@ -97,6 +97,9 @@ class Device {
   virtual Outcome route(const Routing& routing, bool overlapped, void* stream) = 0;
   /// By a kernel of the backend's, for weights of `format`.
   virtual Outcome launch(const KernelDesc& kernel, Format format, const Launch& what, void* stream) = 0;
+  /// That launches of the kernel with these planes and tokens will come: what takes long to make is made beforehand.
+  virtual void foresee(const KernelDesc& /*kernel*/, Format /*format*/, std::span<const Planes> /*planes*/,
+                       std::span<const std::uint64_t> /*tokens*/) {}
   /// The kernel that such a launch would run: the one that is asked for, or what takes its place on this device.
   virtual Result<const KernelDesc*> stands_in(const KernelDesc& kernel, Format /*format*/, const Launch& /*what*/) {
     return &kernel;

@@ -45,6 +45,8 @@ class OpenDevice final : public gpu::Device {
   Outcome make_floats(const gpu::ImageTask& task, std::uint32_t index, void* stream) override;
   Outcome route(const gpu::Routing& routing, bool overlapped, void* stream) override;
   Outcome launch(const KernelDesc& kernel, Format format, const gpu::Launch& what, void* stream) override;
+  void foresee(const KernelDesc& kernel, Format format, std::span<const Planes> planes,
+               std::span<const std::uint64_t> tokens) override;
   Result<const KernelDesc*> stands_in(const KernelDesc& kernel, Format format, const gpu::Launch& what) override;
   Outcome pack(Layout layout, const MatrixView& raw, std::uint8_t* out, void* stream) override;
   Outcome unpack(Layout layout, const MatrixView& packed, std::uint8_t* out, void* stream) override;

@@ -22,6 +22,8 @@ struct Constants {
   std::uint32_t copies = 32;
 };
 
+constexpr unsigned most_threads = 16;
+
 std::string shader_name(const PipelineKey& key) {
   switch (key.kind) {
     case PipelineKey::product:
@@ -54,6 +56,12 @@ std::string to_string(const PipelineKey& key) {
 }
 
 Pipelines::~Pipelines() {
+  {
+    const std::lock_guard lock(making_);
+    is_leaving_ = true;
+  }
+  is_foreseen_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
   for (const auto& [key, pipeline] : made_) functions_.DestroyPipeline(device_, pipeline, nullptr);
   if (pool_ != VK_NULL_HANDLE) functions_.DestroyDescriptorPool(device_, pool_, nullptr);
   if (layout_ != VK_NULL_HANDLE) functions_.DestroyPipelineLayout(device_, layout_, nullptr);
@@ -109,10 +117,48 @@ std::uint32_t Pipelines::group_size(const PipelineKey& key) const {
 }
 
 Result<VkPipeline> Pipelines::get(const PipelineKey& key) {
-  if (const auto found = made_.find(key); found != made_.end()) return found->second;
+  {
+    std::unique_lock lock(making_);
+    std::erase(foreseen_, key);
+    is_made_.wait(lock, [&] { return std::ranges::find(being_made_, key) == being_made_.end(); });
+    if (const auto found = made_.find(key); found != made_.end()) return found->second;
+  }
   LW_ASSIGN(pipeline, make(key));
+  const std::lock_guard lock(making_);
   made_.emplace(key, pipeline);
   return pipeline;
+}
+
+void Pipelines::foresee(std::span<const PipelineKey> keys) {
+  const std::lock_guard lock(making_);
+  for (const PipelineKey& key : keys) {
+    if (!made_.contains(key)) foreseen_.push_back(key);
+  }
+  const std::size_t most = std::clamp(std::thread::hardware_concurrency(), 1U, most_threads);
+  while (threads_.size() < most && !foreseen_.empty() && threads_.size() < foreseen_.size() + being_made_.size()) {
+    threads_.emplace_back([this] { work(); });
+  }
+  is_foreseen_.notify_all();
+}
+
+// A thread's life: until the pipelines are given up.
+void Pipelines::work() {
+  std::unique_lock lock(making_);
+  for (;;) {
+    is_foreseen_.wait(lock, [&] { return is_leaving_ || !foreseen_.empty(); });
+    if (is_leaving_) return;
+    const PipelineKey key = foreseen_.front();
+    foreseen_.pop_front();
+    if (made_.contains(key) || std::ranges::find(being_made_, key) != being_made_.end()) continue;
+    being_made_.push_back(key);
+    lock.unlock();
+    auto pipeline = make(key);
+    lock.lock();
+    // One that can't be made is tried again, and its error said, when it is asked for.
+    if (pipeline) made_.emplace(key, *pipeline);
+    std::erase(being_made_, key);
+    is_made_.notify_all();
+  }
 }
 
 std::string Pipelines::shader_of(const PipelineKey& key) const {

@@ -3,9 +3,14 @@
 
 #include <array>
 #include <compare>
+#include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <mutex>
+#include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "backends/vulkan/physical.h"
@@ -46,6 +51,8 @@ class Pipelines {
   [[nodiscard]] VkDescriptorSet set(std::uint32_t index) const { return sets_[index]; }
 
   Result<VkPipeline> get(const PipelineKey& key);
+  /// Has threads make these meanwhile: a driver compiles each for up to a second.
+  void foresee(std::span<const PipelineKey> keys);
   [[nodiscard]] VkPipelineLayout layout() const { return layout_; }
   /// The pipeline's name and its shader's bits in a word without blanks.
   [[nodiscard]] std::string fingerprint(const PipelineKey& key) const;
@@ -65,7 +72,15 @@ class Pipelines {
   VkPipelineLayout layout_ = VK_NULL_HANDLE;
   VkDescriptorPool pool_ = VK_NULL_HANDLE;
   std::vector<VkDescriptorSet> sets_;
+  void work();
+  std::mutex making_;  ///< of what follows
+  std::condition_variable is_made_;
+  std::condition_variable is_foreseen_;
+  bool is_leaving_ = false;
   std::map<PipelineKey, VkPipeline> made_;
+  std::deque<PipelineKey> foreseen_;     ///< that no thread has taken yet
+  std::vector<PipelineKey> being_made_;  ///< by threads
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace lanewise::vulkan

@@ -135,7 +135,7 @@ Outcome OpenDevice::dispatch(const PipelineKey& key, std::span<const Bound> boun
                                        writes.data());
   } else {
     // A set for each place in a batch: the command that last stood there has ended.
-    const VkDescriptorSet set = pipelines_->set(queue_->place());
+    VkDescriptorSet_T* const set = pipelines_->set(queue_->place());
     for (VkWriteDescriptorSet& write : std::span(writes).first(count)) write.dstSet = set;
     functions_.UpdateDescriptorSets(device_, narrow(count), writes.data(), 0, nullptr);
     functions_.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipelines_->layout(), 0, 1, &set, 0,
@@ -348,6 +348,26 @@ PipelineKey OpenDevice::key_of(const KernelDesc& kernel, Format format, const gp
   for (std::uint32_t i = 0; i < what.count; ++i) rows += what.targets[i].rows;
   key.lane_rows = static_cast<std::uint8_t>(lane_rows(format_info(format), what, rows));
   return key;
+}
+
+void OpenDevice::foresee(const KernelDesc& kernel, Format format, std::span<const Planes> planes,
+                         std::span<const std::uint64_t> tokens) {
+  if ((kernel.needs & ~info().capabilities) != 0 || !is_built(kernel, format)) return;
+  std::vector<PipelineKey> keys;
+  for (const Planes each : planes) {
+    for (const std::uint64_t window : tokens) {
+      // Of a window of more than a slice: whole slices, and the rest.
+      for (const std::uint64_t slice : {std::min<std::uint64_t>(window, gpu::image_slice), window % gpu::image_slice}) {
+        if (slice == 0) continue;
+        gpu::Launch what;
+        what.tokens = narrow(slice);
+        what.planes = plane_count(each);
+        const PipelineKey key = key_of(kernel, format, what);
+        if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+      }
+    }
+  }
+  pipelines_->foresee(keys);
 }
 
 Result<const KernelDesc*> OpenDevice::stands_in(const KernelDesc& kernel, Format format, const gpu::Launch& what) {

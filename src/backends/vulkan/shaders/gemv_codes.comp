@@ -82,8 +82,8 @@ void load_stretch(uint block, uint at) {
   }
 }
 
-// The products of a stretch, which starts at that group of sixteen elements, with a plane of a token are added to `sums`. An offset that its codes lack is made up for by the
-// sums of x.
+// The products of a stretch, which starts at that group of sixteen elements, with a plane of a token are added to `sums`.
+// An offset that its codes lack is made up for by the sums of x.
 void add_products(uint sixteen, uint token, uint plane) {
   uint column = column_of(token, plane);
 #if LW_DGROUP < 32
