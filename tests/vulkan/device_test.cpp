@@ -1,6 +1,7 @@
 // A Vulkan device but for its formats: memory in pieces, bindings and grids that are cut, batches, decoding of all
 // halves.
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -188,6 +189,32 @@ TEST(VulkanBatches, HaveSetsWithoutPushDescriptors) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, LW_ERROR_UNSUPPORTED);
   EXPECT_NE(refused.error().message.find("VK_KHR_push_descriptor"), std::string::npos) << refused.error().message;
+}
+
+// What is said to come is made by threads; what is asked for before they have it, or never, does no harm.
+TEST(VulkanPipelines, AreMadeMeanwhile) {
+  MatrixView w{Format::Q8_0, 40, 512, nullptr};
+  const Bytes bytes = weights(w, 4);
+  w.data = bytes.data();
+  constexpr std::array all{Planes::x8, Planes::x16, Planes::x24};
+  constexpr std::array<std::uint64_t, 3> windows{1, 3, 12};
+  for (int i = 0; i < 3; ++i) {
+    vulkan::Overrides fresh;
+    fresh.forgetful = true;
+    LW_VULKAN_OR_RETURN(device, fresh);
+    for (const KernelDesc& kernel : vulkan_kernels()) {
+      for (const Format format : {Format::Q8_0, Format::F16, Format::MXFP4}) {
+        if (accepts(kernel.formats, format_info(format))) device->foresee(kernel, format, all, windows);
+      }
+    }
+    if (i == 0) continue;  // given up at once
+    for (const std::uint64_t tokens : {std::uint64_t{3}, std::uint64_t{1}}) {
+      const std::vector<float> x = inputs(tokens, w.cols);
+      EXPECT_TRUE(same(by_device(device, w, Layout::rows16, x, tokens), by_scalar(w, x, tokens)));
+    }
+    EXPECT_TRUE(device->warnings().empty());
+    expect_no_complaint(*device);
+  }
 }
 
 TEST(VulkanDecode, AllHalves) {

@@ -135,7 +135,7 @@ Outcome OpenDevice::dispatch(const PipelineKey& key, std::span<const Bound> boun
                                        writes.data());
   } else {
     // A set for each place in a batch: the command that last stood there has ended.
-    VkDescriptorSet_T* const set = pipelines_->set(queue_->place());
+    VkDescriptorSet set = pipelines_->set(queue_->place());
     for (VkWriteDescriptorSet& write : std::span(writes).first(count)) write.dstSet = set;
     functions_.UpdateDescriptorSets(device_, narrow(count), writes.data(), 0, nullptr);
     functions_.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipelines_->layout(), 0, 1, &set, 0,
