@@ -174,7 +174,13 @@ void expect_order(const vulkan::Overrides& overrides) {
   expect_no_complaint(*device);
 }
 
-TEST(VulkanBatches, OrderWhatDepends) { expect_order({}); }
+TEST(VulkanBatches, OrderWhatDepends) {
+  for (const bool polls : {false, true}) {
+    vulkan::Overrides waiting;
+    waiting.polls = polls;
+    expect_order(waiting);
+  }
+}
 
 // A driver without push descriptors: a set for each command on its way, and an error where that can't be told.
 TEST(VulkanBatches, HaveSetsWithoutPushDescriptors) {

@@ -103,7 +103,7 @@ Outcome OpenDevice::set_up(VkQueue queue) {
   functions_.DestroyBuffer(device_, buffer, nullptr);
   LW_TRY(choose_memory(instance_->functions(), needs.memoryTypeBits, physical_));
   heap_.emplace(functions_, device_, physical_.memory_type, physical_.most_at_once);
-  queue_.emplace(functions_, device_, queue, physical_.queue_family);
+  queue_.emplace(functions_, device_, queue, physical_.queue_family, !physical_.is_processor || overrides_.polls);
   pipelines_.emplace(functions_, device_, physical_, overrides_.spoiled, overrides_.spoiled_by);
   if (!overrides_.forgetful) verdicts_.open(physical_);
   LW_TRY(queue_->open());

@@ -1,6 +1,13 @@
 #include "backends/vulkan/queue.h"
 
+#include <chrono>
+
 namespace lanewise::vulkan {
+namespace {
+
+constexpr std::chrono::microseconds longest_poll{200};
+
+}  // namespace
 
 bool Hazards::conflicts(const Access& access) const {
   const auto begin = reinterpret_cast<std::uintptr_t>(access.begin);
@@ -70,9 +77,20 @@ void Queue::barrier(VkCommandBuffer commands) const {
   functions_.CmdPipelineBarrier(commands, stages, stages, 0, 1, &all, 0, nullptr, 0, nullptr);
 }
 
+// To be woken takes longer than most batches run.
+Outcome Queue::wait_for(VkFence fence) const {
+  const std::string what = "waiting for a Vulkan device";
+  const auto until = std::chrono::steady_clock::now() + longest_poll;
+  while (polls_ && std::chrono::steady_clock::now() < until) {
+    const VkResult result = functions_.WaitForFences(device_, 1, &fence, VK_TRUE, 0);
+    if (result != VK_TIMEOUT) return check(result, what);
+  }
+  return check(functions_.WaitForFences(device_, 1, &fence, VK_TRUE, UINT64_MAX), what);
+}
+
 Outcome Queue::wait_for(Batch& batch) {
   if (!batch.running) return Done{};
-  LW_TRY(check(functions_.WaitForFences(device_, 1, &batch.done, VK_TRUE, UINT64_MAX), "waiting for a Vulkan device"));
+  LW_TRY(wait_for(batch.done));
   batch.running = false;
   return check(functions_.ResetFences(device_, 1, &batch.done), "resetting a Vulkan fence");
 }
@@ -137,7 +155,7 @@ Outcome Queue::run(VkCommandBuffer commands) {
   submit.commandBufferCount = 1;
   submit.pCommandBuffers = &commands;
   LW_TRY(check(functions_.QueueSubmit(queue_, 1, &submit, once_), "submitting Vulkan commands"));
-  LW_TRY(check(functions_.WaitForFences(device_, 1, &once_, VK_TRUE, UINT64_MAX), "waiting for a Vulkan device"));
+  LW_TRY(wait_for(once_));
   return check(functions_.ResetFences(device_, 1, &once_), "resetting a Vulkan fence");
 }
 

@@ -37,8 +37,9 @@ class Queue {
   static constexpr std::uint32_t most_commands = 256;  ///< of a batch: then it is submitted by itself
   static constexpr std::uint32_t most_places = 2 * most_commands;
 
-  Queue(const Functions& functions, VkDevice device, VkQueue queue, std::uint32_t family)
-      : functions_(functions), device_(device), queue_(queue), family_(family) {}
+  /// `polls`: the host asks for a while whether a batch is done before it sleeps.
+  Queue(const Functions& functions, VkDevice device, VkQueue queue, std::uint32_t family, bool polls)
+      : functions_(functions), device_(device), queue_(queue), family_(family), polls_(polls) {}
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
   ~Queue();
@@ -74,11 +75,13 @@ class Queue {
   };
   Outcome begin(Batch& batch);
   Outcome wait_for(Batch& batch);
+  Outcome wait_for(VkFence fence) const;
 
   const Functions& functions_;
   VkDevice device_;
   VkQueue queue_;
   std::uint32_t family_;
+  bool polls_;
   VkCommandPool pool_ = VK_NULL_HANDLE;
   VkFence once_ = VK_NULL_HANDLE;  ///< of run()
   std::array<Batch, 2> batches_{};

@@ -35,6 +35,7 @@ struct Overrides {
   std::string spoiled;             ///< a kernel of that name is made of another shader: `spoiled_by`
   std::string spoiled_by;
   bool no_push = false;    ///< as if the driver lacked push descriptors
+  bool polls = false;      ///< waits as for a GPU
   bool forgetful = false;  ///< no verdict of the self-test is taken from the cache or put there
 };
 
