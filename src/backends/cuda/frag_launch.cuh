@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/cuda/frag_kernel.cuh"
+#include "backends/cuda/frag_pack_tile.cuh"
 #include "backends/cuda/start.cuh"
 
 namespace lanewise::cuda {
@@ -59,17 +60,33 @@ int frag_launch(const Launch& launch, void* stream) {
 
 // ---- packing ----
 
-// Rows of a super-block to shared memory, one after the other, by a warp, in pieces of T.
+// Sixteen rows of a super-block to shared memory, one after the other, by a warp, in pieces of T; missing rows are
+// zeros.
 template <class F, class T>
 LW_DEVICE void frag_stage(const RawTile& raw, std::uint8_t* to) {
   constexpr std::uint32_t a_row = FragPlan<F>::row_bytes / sizeof(T);
-  for (std::uint32_t n = thread_index() % 32; n < raw.rows * a_row; n += 32) {
-    reinterpret_cast<T*>(to)[n] = reinterpret_cast<const T*>(raw.bytes + n / a_row * raw.stride)[n % a_row];
+  constexpr std::uint32_t pieces = frag_rows * a_row;
+  constexpr std::uint32_t many = sizeof(T) == 16 ? 4 : 8;  // of a lane on their way at once
+  const std::uint32_t lane = thread_index() % 32;
+  LW_NO_UNROLL
+  for (std::uint32_t first = 0; first < pieces; first += 32 * many) {
+    T held[many];
+    LW_UNROLL
+    for (std::uint32_t i = 0; i < many; ++i) {
+      const std::uint32_t n = first + 32 * i + lane;
+      held[i] = T{};
+      if (n < raw.rows * a_row) held[i] = reinterpret_cast<const T*>(raw.bytes + n / a_row * raw.stride)[n % a_row];
+    }
+    LW_UNROLL
+    for (std::uint32_t i = 0; i < many; ++i) {
+      const std::uint32_t n = first + 32 * i + lane;
+      if (n < pieces) reinterpret_cast<T*>(to)[n] = held[i];
+    }
   }
 }
 
 template <class F>
-LW_KERNEL_TEXT void LW_LAUNCH_BOUNDS(256, 1)
+LW_KERNEL_TEXT void LW_LAUNCH_BOUNDS(256, 2)
     frag_pack_kernel(const std::uint8_t* from, std::uint64_t rows, std::uint64_t cols, std::uint8_t* to) {
   using P = FragPlan<F>;
   const std::uint64_t row_bytes = cols / F::elements * F::bytes;
@@ -89,19 +106,19 @@ LW_KERNEL_TEXT void LW_LAUNCH_BOUNDS(256, 1)
       // A lane gathers its words byte by byte, which global memory would take some thousand trips for.
       LW_SHARED_MEMORY(memory);
       std::uint8_t* const staged = memory + thread_index() / 32 * P::bytes;
-      const auto odd = (reinterpret_cast<std::uintptr_t>(raw.bytes) | row_bytes | P::row_bytes) % 4;
+      const std::uint64_t place = reinterpret_cast<std::uintptr_t>(raw.bytes) | row_bytes | P::row_bytes;
       sync_warp();
-      if (odd == 0) {
+      if (P::row_bytes % 16 == 0 && place % 16 == 0) {
+        frag_stage<F, uint4>(raw, staged);
+      } else if (P::row_bytes % 4 == 0 && place % 4 == 0) {
         frag_stage<F, std::uint32_t>(raw, staged);
-      } else if (odd == 2) {
+      } else if (place % 2 == 0) {
         frag_stage<F, std::uint16_t>(raw, staged);
       } else {
         frag_stage<F, std::uint8_t>(raw, staged);
       }
       sync_warp();
-      raw.bytes = staged;
-      raw.stride = P::row_bytes;
-      FragPacker<F>::pack(raw, out);
+      FragTilePacker<F>{staged}.pack(out);
     } else {
       const auto bytes = static_cast<std::uint32_t>((cols - b * frag_cols) / F::elements * F::bytes);
       for (std::uint32_t n = thread_index() % 32; n < frag_rows * bytes; n += 32) {

@@ -196,7 +196,8 @@ struct FragPacker {
     return half;
   }
 
-  // By a whole warp; missing rows and groups are zeros. `out` is aligned to 4.
+  // By a whole warp; missing rows and groups are zeros. `out` is aligned to 4. Short text for the few tiles that end a row
+  // of blocks: a kernel of products has it in it (frag_pack_tile.cuh has the other).
   LW_DEVICE_MEMBER void pack(const RawTile& raw, std::uint8_t* out) {
     const std::uint32_t lane = thread_index() % 32;
     LW_NO_UNROLL
