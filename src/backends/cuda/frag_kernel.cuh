@@ -28,9 +28,8 @@ struct FragGroup {
   // What to ask for next: of which tile, how many super-blocks of it are left, and where they lie.
   std::uint32_t next_tile = 0, left = 0;
   const std::uint8_t* next = nullptr;
-  const std::uint8_t* next_row = nullptr;  // the tile's first
-  std::uint64_t row_step = 0;              // bytes from this group's tile to its next, where there is one target
-  std::uint32_t tail_short = 0;            // bytes that the eighth's last super-block lacks
+  std::uint64_t skip = 0;        // from the end of this group's tile to its next, where there is one target
+  std::uint32_t tail_short = 0;  // bytes that the eighth's last super-block lacks
 
   LW_DEVICE_CONST std::uint32_t tail_groups() const { return static_cast<std::uint32_t>(launch.cols % frag_cols / 32); }
   LW_DEVICE_CONST bool is_single() const { return launch.count == 1 && launch.route == nullptr; }
@@ -39,14 +38,35 @@ struct FragGroup {
     const Place place = find_place(launch, frag_rows, shape.tiles, tile);
     return place.w + place.row / frag_rows * tile_row_bytes() + begin * std::uint64_t{P::bytes};
   }
-  LW_DEVICE_INSIDE void aim() {
-    next_tile = count == 0 ? tiles : first;
-    left = count;
-    row_step = tile_row_bytes() * step;
+  // Asks for the first chunks, one a stage, by as many lanes; and leaves lane 0 with what comes next. Most of a small
+  // product's time is over before its weights arrive, so that this is done before all else and by all lanes at once:
+  // one copy after the other took 400 cycles each.
+  LW_DEVICE_INSIDE void start(std::uint32_t lane, std::uint32_t ring, std::uint32_t stage_bytes, Barrier* full) {
     if (P::has_tail && begin + count == launch.blocks && tail_groups() != 0) {
       tail_short = P::bytes - tail_groups() * 32 / F::elements * F::bytes * frag_rows;
     }
-    if (next_tile < tiles) next = next_row = tile_begin(next_tile);
+    skip = tile_row_bytes() * step - count * std::uint64_t{P::bytes};
+    // The lane's copy is number `lane` of the warp's: of which tile, and how far into it.
+    const std::uint32_t copies = count == launch.blocks / 8 ? shape.least_copies : shape.most_copies;  // of a tile
+    std::uint32_t done = lane;
+    next_tile = count == 0 ? tiles : first;
+    LW_UNROLL
+    for (std::uint32_t i = 0; i < most_stages; ++i) {
+      if (done < copies) break;
+      done -= copies;
+      next_tile += count == 0 ? 0 : step;
+    }
+    done *= shape.chunk;
+    left = count - done;
+    if (next_tile < tiles) next = tile_begin(next_tile) + done * std::uint64_t{P::bytes};
+    if (lane < shape.stages) issue(ring + lane * stage_bytes, &full[lane]);
+    // After the last stage's.
+    next_tile = shuffle(next_tile, shape.stages);
+    left = shuffle(left, shape.stages);
+    const auto place = reinterpret_cast<std::uintptr_t>(next);
+    const std::uint64_t low = shuffle(static_cast<std::uint32_t>(place), shape.stages);
+    const std::uint64_t high = shuffle(static_cast<std::uint32_t>(place >> 32), shape.stages);
+    next = reinterpret_cast<const std::uint8_t*>(low | high << 32);
   }
   // One lane: asks for the next chunk into the stage at `to` of shared memory, if there is one. Kept short: a warp does
   // this for every chunk, and all of it waits.
@@ -54,20 +74,23 @@ struct FragGroup {
     if (next_tile >= tiles) return;
     const std::uint32_t n = left < shape.chunk ? left : shape.chunk;
     std::uint32_t bytes = n * P::bytes;
-    left -= n;
-    if (P::has_tail && left == 0) bytes -= tail_short;
+    if (P::has_tail && left == n) bytes -= tail_short;
     barrier_expect(barrier, bytes);
     copy_bulk(memory + to, next, bytes, barrier);
-    next += bytes;
-    if (left == 0) {
-      left = count;
-      next_tile += step;
-      if (is_single()) {
-        next_row += row_step;
-      } else if (next_tile < tiles) {
-        next_row = tile_begin(next_tile);
-      }
-      next = next_row;
+  }
+  // What follows it.
+  LW_DEVICE_INSIDE void advance() {
+    if (next_tile >= tiles) return;
+    const std::uint32_t n = left < shape.chunk ? left : shape.chunk;
+    next += n * std::uint64_t{P::bytes};
+    left -= n;
+    if (left != 0) return;
+    left = count;
+    next_tile += step;
+    if (is_single()) {
+      next += skip;
+    } else if (next_tile < tiles) {
+      next = tile_begin(next_tile);
     }
   }
 
@@ -103,10 +126,17 @@ struct FragGroup {
       LW_UNROLL
       for (std::uint32_t g = 0; g < 8; ++g) eighths[g] = r[g * Mode::outputs];
       const float y = fold_eighths(eighths);
+      const std::uint32_t token = output % Mode::window;
+      if (is_single()) {  // nothing to look for
+        const std::uint64_t row = (tile + index * step) * std::uint64_t{frag_rows} + output / Mode::window;
+        if (row < launch.targets[0].rows && token < launch.tokens) {
+          store_output(launch, launch.targets[0], row, token, y, poisoned);
+        }
+        continue;
+      }
       const Place place = find_place(launch, frag_rows, shape.tiles, tile + index * step);
       const Target& target = launch.targets[place.target];
       const std::uint64_t row = place.row + output / Mode::window;
-      const std::uint32_t token = output % Mode::window;
       if (row < target.rows && token < launch.tokens) {
         store_output(launch, target, row, token, y, poisoned, place.expert);
       }
@@ -256,11 +286,11 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
   const std::uint32_t stage_bytes = shape.chunk * P::bytes;
   const std::uint32_t ring = shape.rings_at + warp * shape.stages * stage_bytes;
   auto* const full = reinterpret_cast<Barrier*>(memory + shape.barriers_at) + warp * shape.stages;
-  if (lane == 0) {  // first: the fence would wait for loads under way
-    LW_NO_UNROLL
-    for (std::uint32_t s = 0; s < shape.stages; ++s) barrier_init(&full[s], 1);
+  if (lane < shape.stages) {  // first: the fence would wait for loads under way
+    barrier_init(&full[lane], 1);
     barrier_publish();
   }
+  sync_warp();
   FragGroup<F, Mode> me{launch, shape, memory};
   me.warp = warp % group_warps;
   me.first = block_index() + grid_blocks() * group;  // what is left over in the last round falls on different blocks
@@ -282,11 +312,7 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
   if (!launch.overlapped) loading.ask();
   FragGrid<F> grid;
   if constexpr (F::grid_entries != 0) grid.ask();
-  if (lane == 0) {
-    me.aim();
-    LW_NO_UNROLL
-    for (std::uint32_t s = 0; s < shape.stages; ++s) me.issue(ring + s * stage_bytes, &full[s]);
-  }
+  me.start(lane, ring, stage_bytes, full);
   if constexpr (F::grid_entries != 0) grid.fill(memory);
   if (launch.overlapped) {
     let_next_start();
@@ -320,7 +346,10 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
         me.add_chunk(mode, x, tables, memory + at, me.begin + done, some);
         done += some;
         sync_warp();
-        if (lane == 0) me.issue(at, &full[stage]);
+        if (lane == 0) {
+          me.issue(at, &full[stage]);
+          me.advance();
+        }
         at += stage_bytes;
         if (++stage == shape.stages) {
           stage = 0;

@@ -12,6 +12,7 @@
 namespace lanewise::cuda {
 
 inline constexpr std::uint32_t group_warps = 8;
+inline constexpr std::uint32_t most_stages = 8;
 inline constexpr std::uint32_t group_threads = 32 * group_warps;
 /// Shared memory that a block may have, sm_90.
 inline constexpr std::uint32_t shared_most = 227 * 1024;
@@ -23,6 +24,8 @@ struct FragShape {
   std::uint32_t batch = 1;   ///< tiles whose sums meet at once
   std::uint32_t blocks = 1;  ///< of the grid
   std::uint32_t tiles = 0;   ///< of all targets, of one expert
+  // Chunks of an eighth, of one with as few super-blocks as there are and of the others.
+  std::uint32_t least_copies = 0, most_copies = 0;
   // Offsets in shared memory; a format's grid lies at 0.
   std::uint32_t x_at = 0, zeros_at = 0, joined_at = 0, powers_at = 0, rings_at = 0, scratch_at = 0, sums_at = 0,
                 barriers_at = 0;
@@ -95,10 +98,13 @@ inline bool frag_shape(const FragNeeds& needs, const Launch& launch, FragShape& 
       // As even pieces of an eighth as there can be.
       shape.chunk = (eighth + (eighth + chunk - 1) / chunk - 1) / ((eighth + chunk - 1) / chunk);
       const std::uint32_t all = a_group * ((eighth + shape.chunk - 1) / shape.chunk);  // copies that a warp asks for
-      shape.stages = std::clamp(wish(2, flight_most / (groups * group_warps * shape.chunk * needs.tile_bytes)), 2U, 8U);
+      shape.stages =
+          std::clamp(wish(2, flight_most / (groups * group_warps * shape.chunk * needs.tile_bytes)), 2U, most_stages);
       shape.stages = std::min(shape.stages, all);
       for (; shape.stages >= std::min(2U, all); --shape.stages) {
         frag_offsets(needs, shape);
+        shape.least_copies = (launch.blocks / 8 + shape.chunk - 1) / shape.chunk;
+        shape.most_copies = (eighth + shape.chunk - 1) / shape.chunk;
         if (shape.bytes > shared_most) continue;
         shape.blocks =
             static_cast<std::uint32_t>(std::clamp<std::uint64_t>((tiles + groups - 1) / groups, 1, multiprocessors));
