@@ -183,7 +183,7 @@ struct FragTilePacker {
   }
   // Bytes Begin and on of all rows' headers, in pieces as they are stored.
   template <std::uint32_t Begin>
-  LW_DEVICE_CONST void store_header(std::uint32_t row, bool mine, std::uint8_t* out) const {
+  LW_DEVICE_INSIDE void store_header(std::uint32_t row, bool mine, std::uint8_t* out) const {
     if constexpr (Begin < P::header_bytes) {
       constexpr std::uint32_t bytes = P::piece_of(Begin).bytes;
       std::uint32_t words[4]{};
@@ -207,7 +207,7 @@ struct FragTilePacker {
   }
 
   /// By a whole warp; `out` is aligned to 16 where a tile's bytes are a multiple of that, else to 4.
-  LW_DEVICE_CONST void pack(std::uint8_t* out) const {
+  LW_DEVICE_INSIDE void pack(std::uint8_t* out) const {
     const std::uint32_t lane = thread_index() % 32;
     each_constant<0, P::chunks>([&](auto constant) {
       constexpr std::uint32_t c = decltype(constant)::value;
