@@ -6,13 +6,17 @@
 #       libraries that a bare machine lacks, a zoo file (tools/zoo; .cache/zoo.gguf where it is there) and a peer
 #       (bench/peers/ggml/build.sh --cuda makes one), stripped and compressed, in build/device;
 #       with --vulkan yes the Vulkan loader too and what NVIDIA's driver loads beside it, from Debian's packages
-#   build/device/h200.sh run [--to DIR] [--device cuda:N|vulkan:N] [--seconds N] [--formats F,...] [-- OPTIONS OF BENCH]
+#   build/device/h200.sh run [--to DIR] [--device cuda:N|vulkan:N] [--seconds N] [--formats F,...] [--tune N]
+#                            [--only tune] [-- OPTIONS OF BENCH]
 #       there: needs bash and build/device alone. Devices; verify over every format, layout, plane count and window, the
 #       sweeps of tilings, overlapped launches, groups and experts, offsets past 4 GiB; the zoo's digest on the processor
 #       and on the GPU, compared line by line; the benchmark's table, beside the peer where there is one, and those of
 #       three matrices and of eight experts in one launch; compute-sanitizer's memcheck, racecheck and initcheck on small
 #       problems, where the tool is found (CUDA's alone). Into DIR ($OUT, else build/device/results): results.json, committed as
 #       bench/results/h200.json, table.txt and log.txt.
+#       With --tune N, at the end, lanewise tune for N seconds, twice, and the lab: tune.json and tune.again.json, which
+#       tools/compare_tunings.py compares, tuning.json, which may be committed in src/tune/db, lab.*.json. --only tune
+#       does nothing else.
 #
 # Ends with 0 when all was run and no bit differs, with 1 when one does or a sanitizer complains, with 2 when something
 # couldn't be run to its end (--seconds, 570, are for all of it).
@@ -261,6 +265,34 @@ bench_all() {
   bench_one 4096x4096 4096x4096.group --tokens 1,8 --group 3
 }
 
+# A command of the program's: its text into the table, $1 its name, $2 seconds that it may take.
+step() {
+  local name=$1 seconds=$2 code=0
+  shift 2
+  say "$name"
+  timeout -k 5 "$(seconds_for "$seconds" 5)" "$program" "$@" --device "$device" >"$work/step.txt" || code=$?
+  tee -a "$to/table.txt" <"$work/step.txt"
+  judge "$code" "$name"
+}
+
+# Twice, so that it can be seen whether they agree; then single questions about q, k and v, gate and up, and splits.
+tune() {
+  ((tune_seconds > 0)) || return 0
+  local of=()
+  [[ $formats == all ]] || of=(--format "$formats")
+  step "tune" $((tune_seconds + 30)) tune --budget "$tune_seconds" --store "$to/tuning.json" --json "$to/tune.json" "${of[@]}"
+  step "tune, again" $((tune_seconds + 30)) tune --budget "$tune_seconds" --keep-nothing --json "$to/tune.again.json" "${of[@]}"
+  step "every tile of one shape" 60 tune --budget 50 --keep-nothing --candidates 1000 --format q4_K --shape 4096x4096 \
+    --tokens 1 --json "$to/tune.all.json"
+  step "k and v, together" 20 lab cat q4_K 4096 1 1024 1024 --json "$to/lab.cat.kv.json"
+  step "gate and up, together" 20 lab cat q4_K 4096 1 14336 14336 --json "$to/lab.cat.gate_up.json"
+  if [[ $device == cuda* ]]; then
+    step "tiles beside q" 20 lab tiles q4_K 4096 1024 1 default mma:tile=1/2/2/1 mma:tile=1/2/4/2 mma:tile=2/1/4/4 \
+      --beside q4_K,4096 --json "$to/lab.beside.json"
+    step "parts of K" 20 lab split f16 4096 4096 1 --json "$to/lab.split.json"
+  fi
+}
+
 # Three processes beside each other: they share the GPU, and nothing is timed any more.
 sanitize() {
   [[ $device == cuda* ]] || return 0
@@ -353,13 +385,15 @@ find_vulkan() {
 }
 
 run() {
-  to=${OUT:-$here/results} device=cuda:0 budget=570 formats=all bench_options=()
+  to=${OUT:-$here/results} device=cuda:0 budget=570 formats=all tune_seconds=0 only="" bench_options=()
   while (($#)); do
     case $1 in
       --to) to=${2:?} ;;
       --device) device=${2:?} ;;
       --seconds) budget=${2:?} ;;
       --formats) formats=${2:?} ;;
+      --tune) tune_seconds=${2:?} ;;
+      --only) only=${2:?} ;;
       --)
         shift
         bench_options=("$@")
@@ -369,6 +403,8 @@ run() {
     esac
     shift 2
   done
+  [[ -z $only || $only == tune ]] || fail "--only takes tune"
+  [[ $only != tune ]] || ((tune_seconds > 0)) || tune_seconds=60
   program=$here/lanewise
   [[ -x $program ]] || fail "there is no program in '$here': 'bench/device/h200.sh prepare' makes build/device"
   export LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
@@ -399,13 +435,16 @@ everything() {
   echo "$listed"
   if [[ $'\n'$listed != *$'\n'"$device "* ]]; then
     unfinished "no device '$device' here"
+  elif [[ $only == tune ]]; then
+    tune
   else
     verify_all
     compare_digests
     bench_all
     sanitize
+    tune
   fi
-  write_results
+  [[ -n $only ]] || write_results
   say "done: $([[ $wrong == 1 ]] && echo "SOMETHING IS WRONG" || echo "no bit was seen to differ"), ${#incomplete[@]} steps not run to their end"
   ((${#incomplete[@]} == 0)) || printf '  %s\n' "${incomplete[@]}"
 }

@@ -174,8 +174,10 @@ std::vector<Candidate> candidates(const Machine& machine, const Problem& problem
   const FormatInfo& info = format_info(problem.format);
   for (const KernelDesc& kernel : kernels(machine.backend)) {
     const bool can_run = kernel.layout == problem.layout && accepts(kernel.formats, info) &&
-                         (kernel.needs & ~machine.capabilities) == 0 && is_built(kernel, problem.format) &&
-                         (machine.gpu == nullptr || machine.gpu->has_layout(problem.layout, problem.format));
+                         (kernel.needs & ~machine.capabilities) == 0 &&
+                         (machine.gpu == nullptr ? is_built(kernel, problem.format)
+                                                 : machine.gpu->has_kernel(kernel, problem.format) &&
+                                                       machine.gpu->has_layout(problem.layout, problem.format));
     if (!can_run) continue;
     if (machine.gpu == nullptr) {
       add_cpu(machine, problem, kernel, list);

@@ -101,8 +101,9 @@ Result<const KernelDesc*> kernel_called(std::string_view name, Format format, La
   };
   for (const KernelDesc& kernel : kernels(backend)) {
     if (kernel.name != name || kernel.layout != layout || !accepts(kernel.formats, info)) continue;
-    if ((kernel.needs & ~capabilities) != 0 || !is_built(kernel, format) ||
-        (gpu != nullptr && !gpu->has_layout(layout, format))) {
+    const bool is_here =
+        gpu == nullptr ? is_built(kernel, format) : gpu->has_kernel(kernel, format) && gpu->has_layout(layout, format);
+    if ((kernel.needs & ~capabilities) != 0 || !is_here) {
       return make_error(LW_ERROR_UNSUPPORTED, "kernel '" + std::string(name) + "' of " + on() + " can't run here");
     }
     return &kernel;

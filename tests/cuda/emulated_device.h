@@ -68,6 +68,7 @@ class EmulatedDevice final : public gpu::Device {
 
   [[nodiscard]] Layout preferred_layout() const override { return Layout::frag; }
   [[nodiscard]] bool has_layout(Layout layout, Format) const override { return layout == Layout::raw; }
+  [[nodiscard]] bool has_kernel(const KernelDesc&, Format) const override { return true; }
   [[nodiscard]] std::uint64_t layout_bytes(Layout, const MatrixView& shape) const override { return shape.bytes(); }
   [[nodiscard]] std::uint64_t layout_unit(Layout, const MatrixView&) const override { return 0; }
 

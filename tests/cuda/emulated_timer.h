@@ -39,6 +39,8 @@ class EmulatedTimer final : public gpu::Timer {
   }
 
   Costs costs;
+  /// Where it is set, what a product's launch takes in place of `costs`.
+  std::function<double(const EmulatedDevice::Launched& launch)> product_us{};
   std::uint64_t cache = 0;
   std::uint64_t recorded = 0;
 
@@ -62,7 +64,9 @@ class EmulatedTimer final : public gpu::Timer {
     LW_TRY(enqueue(this));
     double us = read_us_ + costs.image * static_cast<double>(device_->images) +
                 costs.floats * static_cast<double>(device_->floats.size());
-    for (const auto& launch : device_->launches) us += costs.product[launch.what.overlapped ? 1 : 0];
+    for (const auto& launch : device_->launches) {
+      us += product_us ? product_us(launch) : costs.product[launch.what.overlapped ? 1 : 0];
+    }
     return us;
   }
 

@@ -368,7 +368,7 @@ class TuneGpu final : public TuneDevice {
     if (!has_layout(own, info) || !device_->has_layout(own, info.format)) return Layout::raw;
     const Problem problem{info.format, 16, super_block, 1, Planes::x16, own};
     const KernelDesc* const kernel = find_kernel(problem, device_->info().backend, device_->capabilities());
-    return kernel != nullptr && is_built(*kernel, info.format) ? own : Layout::raw;
+    return kernel != nullptr && device_->has_kernel(*kernel, info.format) ? own : Layout::raw;
   }
   [[nodiscard]] tune::Limits limits() const override {
     tune::Limits limits;

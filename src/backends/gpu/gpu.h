@@ -20,7 +20,8 @@
 
 namespace lanewise {
 struct KernelDesc;
-}
+bool is_built(const KernelDesc& kernel, Format format);
+}  // namespace lanewise
 
 namespace lanewise::gpu {
 
@@ -83,6 +84,10 @@ class Device {
   [[nodiscard]] virtual Layout preferred_layout() const = 0;
   /// Whether this build has what packs, unpacks and multiplies matrices of the format in that layout here.
   [[nodiscard]] virtual bool has_layout(Layout layout, Format format) const = 0;
+  /// Whether it has the kernel's code for a format: that of the build.
+  [[nodiscard]] virtual bool has_kernel(const KernelDesc& kernel, Format format) const {
+    return is_built(kernel, format);
+  }
   /// The bytes of a matrix in it (`shape.data` isn't read).
   [[nodiscard]] virtual std::uint64_t layout_bytes(Layout layout, const MatrixView& shape) const = 0;
   /// The bytes of it that must lie in one piece of memory: whole rows or tiles of them.
