@@ -26,6 +26,7 @@ class Simulated final : public Subject {
     if (candidate == wrong || candidate == broken) ADD_FAILURE() << "a wrong one was timed: " << candidate;
     now += timing;
     if (times == stop_after) stopped = true;
+    if (times == change_after) us_ = changed;
     double us = us_[candidate] * (hot ? 0.5 : 1) * (1 + noise_ * normal_(random_));
     if (uniform_(random_) < interrupted) us *= 1 + uniform_(random_);
     return us;
@@ -45,6 +46,8 @@ class Simulated final : public Subject {
   double interrupted = 0;
   double timing = 0.001;
   std::uint64_t stop_after = 0;
+  std::uint64_t change_after = 0;  ///< times; the candidates then take these
+  std::vector<double> changed;
   std::function<double()> clock;
   double now = 0;
   std::uint64_t times = 0;
@@ -81,6 +84,16 @@ TEST(Search, FindsTheBestAndSaysWhatBecameOfTheOthers) {
   EXPECT_EQ(result.candidates[8].rounds, 1U) << "hopeless after one round";
   EXPECT_EQ(result.rounds, 45U);
   EXPECT_EQ(result.verified, 900U);
+}
+
+TEST(Search, TakesTheBestOfTheFinalAndNotOfTheHalving) {
+  Simulated subject({100, 90, 92, 99}, 0.001, 14);
+  // 3 rounds of 2 * 5 times are the screening's, and two times came before.
+  subject.change_after = 33;
+  subject.changed = {100, 96, 92, 99};
+  const SearchResult result = found(subject, 4, subject.options());
+  EXPECT_EQ(result.chosen, 2U);
+  EXPECT_EQ(result.candidates[1].status, Status::beaten);
 }
 
 TEST(Search, LeavesTheDefaultWhereTheWinIsSmall) {

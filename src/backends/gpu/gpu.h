@@ -31,6 +31,7 @@ struct DeviceInfo {
   std::string name;                ///< "NVIDIA H200"
   std::string about;               ///< "compute capability 9.0, 132 multiprocessors"
   std::string driver;              ///< and its version: "CUDA 13.0"
+  bool is_processor = false;       ///< it computes on the CPU
   std::uint32_t capabilities = 0;  ///< what it offers kernels, as bits of Capability
   std::uint32_t major = 0;         ///< of CUDA: compute capability; of Vulkan: the version that the device speaks
   std::uint32_t minor = 0;
