@@ -59,9 +59,12 @@ Sieve sieve(std::span<const Round> rounds, const Limits& limits) {
   Sieve result;
   std::vector<double> controls;
   std::vector<double> speeds;
+  const auto speed_of = [&](const Round& round) {
+    return round.speed > 0 ? round.speed : limits.default_is_clock ? 1 / round.us[0] : 0;
+  };
   for (const Round& round : rounds) {
     controls.push_back(control_of(round));
-    if (round.speed > 0) speeds.push_back(round.speed);
+    if (speed_of(round) > 0) speeds.push_back(speed_of(round));
   }
   if (controls.empty()) return result;
   result.control_median = median(controls);
@@ -76,7 +79,8 @@ Sieve sieve(std::span<const Round> rounds, const Limits& limits) {
   }
   const double usual_speed = median(speeds);
   for (std::size_t i = 0; i < rounds.size(); ++i) {
-    const bool is_slow = rounds[i].speed > 0 && rounds[i].speed < (1 - limits.clock_drop) * usual_speed;
+    const double speed = speed_of(rounds[i]);
+    const bool is_slow = speed > 0 && speed < (1 - limits.clock_drop) * usual_speed;
     const bool is_off = std::abs(controls[i] - centre) > result.bound;
     result.clock += is_slow ? 1 : 0;
     result.control += is_off && !is_slow ? 1 : 0;

@@ -28,6 +28,8 @@ struct Limits {
   double control = 0;
   double least_control = 0.005;  ///< of such a bound
   double clock_drop = 0.02;      ///< rounds whose clock is slower than the run's median by more are rejected
+  /// Where the clock can't be told, the default's own time stands for it: on a GPU.
+  bool default_is_clock = false;
 };
 
 /// What a run's rounds are worth.

@@ -29,8 +29,8 @@ std::string_view next_of(std::string_view& rest, char mark) {
 }
 
 bool read_tiling(std::string_view text, std::array<std::uint32_t, 4>& out) {
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    if (text.ends_with('/') || !read(next_of(text, '/'), out[i])) return false;
+  for (std::uint32_t& number : out) {
+    if (text.ends_with('/') || !read(next_of(text, '/'), number)) return false;
   }
   return text.empty();
 }

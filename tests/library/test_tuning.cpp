@@ -18,8 +18,8 @@
 namespace lanewise::test {
 namespace {
 
-constexpr std::uint64_t rows = 400;
-constexpr std::uint64_t tokens = 2;
+constexpr std::uint64_t tuned_rows = 400;
+constexpr std::uint64_t tuned_tokens = 2;
 
 class TuningOfTheLibrary : public testing::Test {
  protected:
@@ -38,7 +38,7 @@ class TuningOfTheLibrary : public testing::Test {
   }
   // One entry: this shape by that tile.
   void put(const FormatInfo& info, Layout layout, std::uint32_t threads, const std::string& tile) {
-    const Problem problem{info.format, rows, odd_cols(info), tokens, Planes::x16, layout};
+    const Problem problem{info.format, tuned_rows, odd_cols(info), tuned_tokens, Planes::x16, layout};
     store_.put({key_of(problem, threads), tile, "another", 2, 1, 0.5, 45, 0, "2026-11-30"});
   }
   static lw_status load(const lw::Device& device, const char* path, std::uint64_t* entries, std::string* message) {
@@ -59,15 +59,15 @@ struct Products {
 
   Products(const FormatInfo& info, std::uint32_t threads, const char* layout)
       : device({.threads = threads, .layout = layout}),
-        w(device, info, rows, odd_cols(info), 3),
-        x(device, make_x(tokens * odd_cols(info), 4), odd_cols(info), LW_X16) {}
+        w(device, info, tuned_rows, odd_cols(info), 3),
+        x(device, make_x(tuned_tokens * odd_cols(info), 4), odd_cols(info), LW_X16) {}
   Floats y() {
-    Floats out(tokens * rows, untouched());
+    Floats out(tuned_tokens * tuned_rows, untouched());
     lw::gemv(device, w.matrix, x, out);
     return out;
   }
   Floats y_in_parts() {
-    Floats out(tokens * rows, untouched());
+    Floats out(tuned_tokens * tuned_rows, untouched());
     lw_error error = LW_ERROR_INIT;
     for (std::uint32_t part = 0; part < 3; ++part) {
       EXPECT_EQ(lw_gemv_part(device.get(), w.matrix.get(), x.get(), {out.data(), LW_DTYPE_F32, 0}, part, 3, &error),
@@ -94,7 +94,7 @@ TEST_F(TuningOfTheLibrary, ChangesNoBitUnderAnyTile) {
       const Floats expected = products.y();
       ASSERT_TRUE(is_telling(expected));
       const Layout settled = has_layout(layout, info) ? layout : Layout::raw;
-      const Problem problem{format, rows, odd_cols(info), tokens, Planes::x16, settled};
+      const Problem problem{format, tuned_rows, odd_cols(info), tuned_tokens, Planes::x16, settled};
       const tune::Machine machine{"cpu", products.device.get()->capabilities, nullptr, 3, 10};
       for (const tune::Candidate& tile : tune::candidates(machine, problem)) {
         store_.entries.clear();
@@ -144,15 +144,16 @@ TEST_F(TuningOfTheLibrary, GivesCallersThreadsNoMoreTasksThanPromised) {
   lw_device* device = nullptr;
   ASSERT_EQ(lw_device_open(&options, &device, nullptr), LW_OK);
   ASSERT_EQ(lw_tuning_load(device, nullptr, nullptr, nullptr), LW_OK);
-  const Bytes bytes = make_weights(info, rows, odd_cols(info), 3);
+  const Bytes bytes = make_weights(info, tuned_rows, odd_cols(info), 3);
   lw_matrix* matrix = nullptr;
-  ASSERT_EQ(lw_matrix_from_bytes(device, LW_Q4_K, rows, odd_cols(info), bytes.data(), bytes.size(), &matrix, nullptr),
-            LW_OK);
+  ASSERT_EQ(
+      lw_matrix_from_bytes(device, LW_Q4_K, tuned_rows, odd_cols(info), bytes.data(), bytes.size(), &matrix, nullptr),
+      LW_OK);
   lw_activation* x = nullptr;
-  ASSERT_EQ(lw_activation_create(device, LW_X16, tokens, odd_cols(info), &x, nullptr), LW_OK);
-  const Floats values = make_x(tokens * odd_cols(info), 4);
-  ASSERT_EQ(lw_activation_set(x, LW_DTYPE_F32, values.data(), tokens, 0, nullptr), LW_OK);
-  Floats y(tokens * rows);
+  ASSERT_EQ(lw_activation_create(device, LW_X16, tuned_tokens, odd_cols(info), &x, nullptr), LW_OK);
+  const Floats values = make_x(tuned_tokens * odd_cols(info), 4);
+  ASSERT_EQ(lw_activation_set(x, LW_DTYPE_F32, values.data(), tuned_tokens, 0, nullptr), LW_OK);
+  Floats y(tuned_tokens * tuned_rows);
   ASSERT_EQ(lw_gemv(device, matrix, x, {y.data(), LW_DTYPE_F32, 0}, nullptr), LW_OK);
   EXPECT_EQ(most, 3U);
   lw_activation_free(x);

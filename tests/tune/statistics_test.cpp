@@ -86,6 +86,17 @@ TEST(Sieve, RejectsRoundsOfASlowClockAndCountsThemOnce) {
   EXPECT_EQ(sifted.control, 0U);
 }
 
+TEST(Sieve, TakesTheDefaultsTimeForAClockThatCantBeTold) {
+  std::vector<Round> rounds = rounds_of({1, 1, 1, 1, 1});
+  for (double& us : rounds[3].us) us *= 1.03;
+  EXPECT_EQ(sieve(rounds, {}).accepted(), 5U);
+  Limits limits;
+  limits.default_is_clock = true;
+  const Sieve sifted = sieve(rounds, limits);
+  EXPECT_EQ(sifted.kept, (std::vector{true, true, true, false, true}));
+  EXPECT_EQ(sifted.clock, 1U);
+}
+
 TEST(Sieve, OfNothingIsNothing) {
   const Sieve sifted = sieve({}, {});
   EXPECT_EQ(sifted.accepted(), 0U);

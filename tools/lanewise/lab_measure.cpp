@@ -1,7 +1,6 @@
 // lab tiles, cat and split: a few named ways to compute the same product, in paired rounds.
 
 #include <charconv>
-#include <chrono>
 
 #include <fmt/format.h>
 
@@ -11,13 +10,12 @@
 #include "selection.h"
 #include "tune/tile.h"
 #include "tune_report.h"
+#include "tune_run.h"
 
 namespace lanewise::program {
 namespace {
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-Result<std::uint64_t> number(const std::string& what, const std::string& text) {
+Result<std::uint64_t> whole_number(const std::string& what, const std::string& text) {
   std::uint64_t value = 0;
   const char* const end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, value);
@@ -27,7 +25,7 @@ Result<std::uint64_t> number(const std::string& what, const std::string& text) {
 }
 
 // What all three begin with.
-struct Bench {
+struct LabBench {
   std::unique_ptr<TuneDevice> device;
   Format format = Format::Q4_K;
   std::uint64_t cols = 0;
@@ -43,11 +41,11 @@ struct Bench {
 };
 
 // The first two words, TYPE and K.
-Result<Bench> open_bench(const LabOptions& options) {
-  Bench bench;
+Result<LabBench> open_bench(const LabOptions& options) {
+  LabBench bench;
   LW_ASSIGN(formats, parse_formats({options.words[0]}));
   bench.format = formats.front();
-  LW_ASSIGN(cols, number("K", options.words[1]));
+  LW_ASSIGN(cols, whole_number("K", options.words[1]));
   bench.cols = cols;
   LW_ASSIGN(planes, parse_planes(options.activation));
   bench.planes = planes;
@@ -65,7 +63,7 @@ Result<Bench> open_bench(const LabOptions& options) {
   return bench;
 }
 
-Outcome check_shape(const Bench& bench, std::uint64_t rows, std::uint64_t tokens) {
+Outcome check_shape(const LabBench& bench, std::uint64_t rows, std::uint64_t tokens) {
   Case problem;
   problem.format = bench.format;
   problem.rows = rows;
@@ -79,22 +77,23 @@ tune::SearchOptions search_options(const LabOptions& options, const TuneDevice& 
   tune::SearchOptions made;
   made.rounds = options.rounds;
   made.runs = options.runs;
+  made.hot = false;
   made.limits = device.limits();
-  made.now = now;
+  made.now = seconds_now;
   made.stop = [] { return stop_asked.load(); };
   made.progress = [&progress, what](double part) { progress.show(static_cast<std::uint64_t>(part * 100), 100, what); };
   return made;
 }
 
 // What was measured, by the names of the ways.
-struct Measured {
+struct LabResult {
   std::string what;  ///< "q4_K 4096x14336, tokens 1"
   std::vector<std::string> names;
   tune::SearchResult result;
   std::string beside;  ///< empty: nothing
 };
 
-Json ways_json(const Measured& measured) {
+Json ways_json(const LabResult& measured) {
   Json list = Json::array();
   for (std::size_t i = 0; i < measured.names.size(); ++i) {
     const tune::CandidateResult& each = measured.result.candidates[i];
@@ -119,7 +118,7 @@ Json ways_json(const Measured& measured) {
   return list;
 }
 
-Exit report(Context& context, const LabOptions& options, const Bench& bench, const Measured& measured) {
+Exit report(Context& context, const LabOptions& options, const LabBench& bench, const LabResult& measured) {
   const tune::SearchResult& r = measured.result;
   if (!context.quiet && options.json != "-") {
     context.out.print("{}\n{}{}, cold, {} rounds counted, {} rejected; the control {:.4f} to {:.4f}\n\n",
@@ -167,13 +166,13 @@ Exit report(Context& context, const LabOptions& options, const Bench& bench, con
   return Exit(make_error(LW_ERROR_UNSUPPORTED, r.why_not));
 }
 
-std::string shape_text(const Bench& bench, std::uint64_t rows, std::uint64_t tokens) {
+std::string problem_text(const LabBench& bench, std::uint64_t rows, std::uint64_t tokens) {
   return fmt::format("{} {}x{}, {}", format_info(bench.format).name, bench.cols, rows,
                      tokens == 1 ? std::string("one token") : fmt::format("{} tokens", tokens));
 }
 
 // The tiles of one matrix.
-Exit measure_tiles(Context& context, const LabOptions& options, const Bench& bench, std::uint64_t rows,
+Exit measure_tiles(Context& context, const LabOptions& options, const LabBench& bench, std::uint64_t rows,
                    std::uint64_t tokens, const std::vector<tune::Candidate>& tiles,
                    const std::optional<BesideWish>& beside) {
   LW_TRY(check_json(options.json));
@@ -182,8 +181,8 @@ Exit measure_tiles(Context& context, const LabOptions& options, const Bench& ben
   if (beside) wishes.push_back(MatrixWish{beside->format, beside->rows, bench.cols, bench.layout, 2});
   LW_TRY(bench.device->choose_memory(wishes));
   Progress progress(context.quiet);
-  Measured measured;
-  measured.what = shape_text(bench, rows, tokens);
+  LabResult measured;
+  measured.what = problem_text(bench, rows, tokens);
   if (beside) {
     measured.beside = fmt::format("{} {}x{}", format_info(beside->format).name, bench.cols, beside->rows);
   }
@@ -199,7 +198,7 @@ Exit measure_tiles(Context& context, const LabOptions& options, const Bench& ben
   return exit;
 }
 
-Result<tune::Candidate> named(const Bench& bench, const Problem& problem, const std::string& word) {
+Result<tune::Candidate> named(const LabBench& bench, const Problem& problem, const std::string& word) {
   const tune::Machine machine = bench.device->machine();
   if (word == "default") {
     LW_ASSIGN(plan, select(problem, machine.backend, machine.capabilities));
@@ -217,7 +216,7 @@ Result<BesideWish> parse_beside(const std::string& text) {
   const std::size_t comma = text.find(',');
   if (comma == std::string::npos) return make_error(LW_ERROR_ARGUMENT, "--beside takes TYPE,ROWS");
   LW_ASSIGN(formats, parse_formats({text.substr(0, comma)}));
-  LW_ASSIGN(rows, number("ROWS of --beside", text.substr(comma + 1)));
+  LW_ASSIGN(rows, whole_number("ROWS of --beside", text.substr(comma + 1)));
   return BesideWish{formats.front(), rows};
 }
 
@@ -226,8 +225,8 @@ Result<BesideWish> parse_beside(const std::string& text) {
 Exit lab_tiles(Context& context, const LabOptions& options) {
   if (options.words.size() < 5) return bad_usage("lab tiles takes TYPE K ROWS TOKENS TILE...");
   LW_ASSIGN(bench, open_bench(options));
-  LW_ASSIGN(rows, number("ROWS", options.words[2]));
-  LW_ASSIGN(tokens, number("TOKENS", options.words[3]));
+  LW_ASSIGN(rows, whole_number("ROWS", options.words[2]));
+  LW_ASSIGN(tokens, whole_number("TOKENS", options.words[3]));
   LW_TRY(check_shape(bench, rows, tokens));
   std::vector<std::string> words(options.words.begin() + 4, options.words.end());
   // One alone is held against the default.
@@ -254,8 +253,8 @@ Exit lab_tiles(Context& context, const LabOptions& options) {
 Exit lab_split(Context& context, const LabOptions& options) {
   if (options.words.size() != 4) return bad_usage("lab split takes TYPE K ROWS TOKENS");
   LW_ASSIGN(bench, open_bench(options));
-  LW_ASSIGN(rows, number("ROWS", options.words[2]));
-  LW_ASSIGN(tokens, number("TOKENS", options.words[3]));
+  LW_ASSIGN(rows, whole_number("ROWS", options.words[2]));
+  LW_ASSIGN(tokens, whole_number("TOKENS", options.words[3]));
   LW_TRY(check_shape(bench, rows, tokens));
   LW_ASSIGN(usual, named(bench, bench.problem(rows, tokens), "default"));
   const tune::Machine machine = bench.device->machine();
@@ -283,12 +282,12 @@ Exit lab_split(Context& context, const LabOptions& options) {
 Exit lab_cat(Context& context, const LabOptions& options) {
   if (options.words.size() < 5) return bad_usage("lab cat takes TYPE K TOKENS ROWS ROWS...");
   LW_ASSIGN(bench, open_bench(options));
-  LW_ASSIGN(tokens, number("TOKENS", options.words[2]));
+  LW_ASSIGN(tokens, whole_number("TOKENS", options.words[2]));
   std::vector<MatrixWish> wishes;
   std::uint64_t all_rows = 0;
   std::string listed;
   for (std::size_t i = 3; i < options.words.size(); ++i) {
-    LW_ASSIGN(rows, number("ROWS", options.words[i]));
+    LW_ASSIGN(rows, whole_number("ROWS", options.words[i]));
     LW_TRY(check_shape(bench, rows, tokens));
     wishes.push_back(bench.wish(rows, wishes.size() + 1));
     all_rows += rows;
@@ -301,7 +300,7 @@ Exit lab_cat(Context& context, const LabOptions& options) {
   LW_TRY(check_json(options.json));
   LW_TRY(bench.device->choose_memory({bench.wish(all_rows)}));
   Progress progress(context.quiet);
-  Measured measured;
+  LabResult measured;
   measured.what = fmt::format("{} {}x{}, {}", format_info(bench.format).name, bench.cols, listed,
                               tokens == 1 ? std::string("one token") : fmt::format("{} tokens", tokens));
   measured.names = {"a launch each", "one launch for all"};

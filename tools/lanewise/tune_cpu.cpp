@@ -15,6 +15,7 @@
 #include "tune_device.h"
 
 namespace lanewise::program {
+namespace tuning_on_cpu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -451,9 +452,10 @@ class TuneCpu final : public TuneDevice {
 };
 
 }  // namespace
+}  // namespace tuning_on_cpu
 
 std::unique_ptr<TuneDevice> make_tune_cpu(unsigned threads, const TuneDeviceOptions& options) {
-  return std::make_unique<TuneCpu>(threads, options);
+  return std::make_unique<tuning_on_cpu::TuneCpu>(threads, options);
 }
 
 }  // namespace lanewise::program

@@ -11,6 +11,7 @@
 #include "tune_device.h"
 
 namespace lanewise::program {
+namespace tuning_on_gpu {
 namespace {
 
 constexpr double usual_timing_seconds = 0.001;
@@ -372,7 +373,9 @@ class TuneGpu final : public TuneDevice {
   }
   [[nodiscard]] tune::Limits limits() const override {
     tune::Limits limits;
-    limits.control = control_bound;
+    // One that computes on the CPU has the CPU's interference.
+    if (!device_->info().is_processor) limits.control = control_bound;
+    limits.default_is_clock = !device_->info().is_processor;
     return limits;
   }
   Outcome choose_memory(const std::vector<MatrixWish>&) override {
@@ -409,10 +412,11 @@ class TuneGpu final : public TuneDevice {
 };
 
 }  // namespace
+}  // namespace tuning_on_gpu
 
 std::unique_ptr<TuneDevice> make_tune_gpu(std::shared_ptr<gpu::Device> device, gpu::Timer& timer,
                                           const TuneDeviceOptions& options) {
-  return std::make_unique<TuneGpu>(std::move(device), timer, options);
+  return std::make_unique<tuning_on_gpu::TuneGpu>(std::move(device), timer, options);
 }
 
 }  // namespace lanewise::program

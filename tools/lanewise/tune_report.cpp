@@ -87,18 +87,16 @@ void print_tune_entry(Output& out, const TuneEntry& entry) {
 }
 
 void print_tune_summary(Output& out, const TuneWish& wish, const TuneOutcome& outcome) {
-  std::uint64_t verified = 0;
   std::uint64_t rounds = 0;
   std::uint64_t rejected = 0;
   for (const TuneEntry& entry : outcome.entries) {
-    verified += entry.result.verified;
     rounds += entry.result.rounds;
     rejected += entry.result.rejected_control + entry.result.rejected_clock;
   }
   const auto won = std::ranges::count_if(outcome.entries, [](const TuneEntry& e) { return e.result.chosen != 0; });
   out.print("\n{} entries in {:.1f} s: something beat the default in {}; {} rounds counted, {} were rejected\n",
             outcome.entries.size(), outcome.spent, won, rounds, rejected);
-  out.print("{} outputs compared with the scalar kernel's before anything was timed\n", grouped(verified));
+  out.print("{} outputs compared with the scalar kernel's before anything was timed\n", grouped(outcome.verified));
   for (const TuneLeft& left : outcome.left) {
     out.print("left: {} {} tokens {}: {}\n", format_info(left.problem.format).name, shape_text(left.problem),
               left.problem.tokens, gguf::escape_for_terminal(left.why, 200));

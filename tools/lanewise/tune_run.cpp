@@ -12,8 +12,6 @@
 namespace lanewise::program {
 namespace {
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
 // How much of the time that tokens take is at stake: bytes read for one of them.
 double weight_of(const TuneTarget& target) {
   return static_cast<double>(std::max<std::uint64_t>(target.passes, 1)) *
@@ -25,10 +23,10 @@ std::string time_left(double seconds) {
   return fmt::format("{}:{:02} left", whole / 60, whole % 60);
 }
 
-class Run {
+class TuningRun {
  public:
-  Run(TuneDevice& device, const TuneWish& wish, Progress& progress, const TuneKeep& keep)
-      : device_(device), wish_(wish), progress_(progress), keep_(keep), start_(now()) {}
+  TuningRun(TuneDevice& device, const TuneWish& wish, Progress& progress, const TuneKeep& keep)
+      : device_(device), wish_(wish), progress_(progress), keep_(keep), start_(seconds_now()) {}
 
   Result<TuneOutcome> run() {
     std::vector<TuneTarget> targets = wish_.targets;
@@ -36,7 +34,7 @@ class Run {
                              [](const TuneTarget& a, const TuneTarget& b) { return weight_of(a) > weight_of(b); });
     all_ = targets.size() * wish_.tokens.size();
     for (const TuneTarget& target : targets) LW_TRY(tune(target));
-    outcome_.spent = now() - start_;
+    outcome_.spent = seconds_now() - start_;
     outcome_.interrupted = stop_asked;
     return std::move(outcome_);
   }
@@ -46,7 +44,7 @@ class Run {
     const MatrixWish& w = target.wish;
     return {w.format, w.rows, w.cols, tokens, wish_.planes, w.layout};
   }
-  [[nodiscard]] double seconds_left() const { return wish_.budget - (now() - start_); }
+  [[nodiscard]] double seconds_left() const { return wish_.budget - (seconds_now() - start_); }
 
   Outcome tune(const TuneTarget& target) {
     const auto leave = [&](std::size_t from, const std::string& why) {
@@ -83,16 +81,17 @@ class Run {
     }
     entry.candidates.resize(std::min(entry.candidates.size(), wish_.most_candidates + 1));
     // What is left is shared evenly among what is left to do.
-    const double until = now() + seconds_left() / static_cast<double>(all_ - done_);
+    const double until = seconds_now() + seconds_left() / static_cast<double>(all_ - done_);
     LW_ASSIGN(subject, matrix.window(tokens, entry.candidates));
     tune::SearchOptions options = wish_.search;
-    options.seconds = std::max(until - now(), 0.001);
+    options.seconds = std::max(until - seconds_now(), 0.001);
     options.limits = device_.limits();
-    options.now = now;
+    options.now = seconds_now;
     options.stop = [] { return stop_asked.load(); };
     options.progress = [&](double part) { show(target, tokens, part); };
     LW_ASSIGN(result, tune::search(*subject, entry.candidates.size(), options));
     entry.result = std::move(result);
+    outcome_.verified += entry.result.verified;
     if (!entry.result.is_complete) {
       outcome_.left.push_back({entry.problem, entry.result.why_not});
       return Done{};
@@ -104,7 +103,7 @@ class Run {
 
   void show(const TuneTarget& target, std::uint64_t tokens, double part) {
     // The whole takes the budget at most, and mostly less: by what was done so far.
-    const double gone = now() - start_;
+    const double gone = seconds_now() - start_;
     const double done = static_cast<double>(done_) + part;
     const double whole = done > 0.5 ? gone / done * static_cast<double>(all_) : wish_.budget;
     const MatrixWish& w = target.wish;
@@ -126,8 +125,12 @@ class Run {
 
 }  // namespace
 
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 Result<TuneOutcome> run_tuning(TuneDevice& device, const TuneWish& wish, Progress& progress, const TuneKeep& keep) {
-  return Run(device, wish, progress, keep).run();
+  return TuningRun(device, wish, progress, keep).run();
 }
 
 tune::StoreEntry store_entry(const TuneEntry& entry, std::uint32_t threads, const std::string& date) {

@@ -48,7 +48,8 @@ struct TuneLeft {
 struct TuneOutcome {
   std::vector<TuneEntry> entries;
   std::vector<TuneLeft> left;
-  double spent = 0;  ///< seconds
+  std::uint64_t verified = 0;  ///< outputs compared, those of entries that were left among them
+  double spent = 0;            ///< seconds
   bool interrupted = false;
 };
 
@@ -69,6 +70,9 @@ struct TuneDecoding {
   double tuned_ms;
 };
 std::vector<TuneDecoding> decoding(const TuneWish& wish, const std::vector<TuneEntry>& entries);
+
+/// Seconds of a clock that only goes forward.
+double seconds_now();
 
 /// "2026-11-30".
 std::string today();

@@ -206,6 +206,7 @@ Physical describe(const Instance& instance, VkPhysicalDevice device) {
   found.info.capabilities = CAP_VULKAN;
   if (found.has_dot) found.info.capabilities |= CAP_PACKED_DOT | (found.is_processor ? CAP_NONE : CAP_VULKAN_GPU);
   const bool in_hardware = dot.integerDotProduct4x8BitPackedSignedAccelerated != 0;
+  found.info.is_processor = found.is_processor;
   found.info.driver = has_driver ? std::string(driver.driverName) + " " + driver.driverInfo
                                  : "version " + std::to_string(properties.properties.driverVersion);
   found.info.about = std::string(kind_name(properties.properties.deviceType)) + ", Vulkan " + version_text(version) +
