@@ -228,7 +228,7 @@ std::vector<Physical> describe_devices(const Instance& instance) {
     int rank;
   };
   std::vector<Ranked> all;
-  for (const VkPhysicalDevice handle : instance.devices()) {
+  for (VkPhysicalDevice handle : instance.devices()) {
     VkPhysicalDeviceProperties2 properties{};
     properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
     instance.functions().GetPhysicalDeviceProperties2(handle, &properties);
