@@ -71,10 +71,15 @@ Choice choose(const Problem& problem, std::string_view backend, std::uint32_t ca
                          is_candidate(*tuned->kernel, problem, {}) && (tuned->kernel->needs & ~capabilities) == 0;
     if (can_run) return {tuned->kernel, tuned};
   }
+  // A row of shaders may have them for some formats of its class alone; where a build has none at all, the table still
+  // says what one that has them would run.
+  const KernelDesc* unbuilt = nullptr;
   for (const KernelDesc& kernel : kernels(backend)) {
-    if (is_candidate(kernel, problem, override_name) && (kernel.needs & ~capabilities) == 0) return {&kernel, nullptr};
+    if (!is_candidate(kernel, problem, override_name) || (kernel.needs & ~capabilities) != 0) continue;
+    if (kernel.has_shader == nullptr || kernel.has_shader(kernel, problem.format)) return {&kernel, nullptr};
+    if (unbuilt == nullptr) unbuilt = &kernel;
   }
-  return {};
+  return {unbuilt, nullptr};
 }
 
 const KernelDesc* find_kernel(const Problem& problem, std::string_view backend, std::uint32_t capabilities,

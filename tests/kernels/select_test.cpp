@@ -146,6 +146,21 @@ TEST(Select, RefusesFloatsInRows16) {
   }
 }
 
+// A row may have shaders for some formats of its class alone.
+TEST(Select, TakesARowOfShadersOnlyForFormatsThatItHasThemFor) {
+  for (const FormatInfo& info : formats()) {
+    for (const Layout layout : {Layout::raw, Layout::rows16}) {
+      const Problem p = problem(info.format, layout);
+      const KernelDesc* chosen = find_kernel(p, "vulkan", ~0u);
+      for (const KernelDesc& kernel : kernels("vulkan")) {
+        if (kernel.layout != layout || !accepts(kernel.formats, info) || !is_built(kernel, info.format)) continue;
+        ASSERT_NE(chosen, nullptr) << info.name;
+        EXPECT_TRUE(is_built(*chosen, info.format)) << info.name << ": " << chosen->name;
+      }
+    }
+  }
+}
+
 TEST(Select, NeverTakesWhatTheProcessorLacks) {
   std::set<std::string_view> taken;
   for (std::uint32_t bits = 0; bits < 64; ++bits) {
