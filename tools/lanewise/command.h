@@ -20,6 +20,7 @@ class Arguments;
 struct Context {
   Output& out;
   bool quiet;  ///< no progress, and of the text on stdout only what was asked for by name
+  std::string command{};  ///< as a shell takes it, for documents that say how they were made
 };
 
 using Job = std::function<Exit(Context&)>;
@@ -33,6 +34,7 @@ struct Command {
 };
 
 extern const Command bench_command;
+extern const Command compare_command;
 extern const Command completions_command;
 extern const Command dequant_command;
 extern const Command devices_command;
@@ -40,6 +42,7 @@ extern const Command digest_command;
 extern const Command gemv_command;
 extern const Command info_command;
 extern const Command lab_command;
+extern const Command report_command;
 extern const Command synth_command;
 extern const Command trace_command;
 extern const Command tune_command;

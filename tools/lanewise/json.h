@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <ranges>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/status.h"
 #include "command.h"
 
 namespace lanewise::program {
@@ -56,8 +58,15 @@ class Json {
 
   /// None but of an object.
   [[nodiscard]] const std::vector<JsonMember>& members() const;
+  /// None but of a list.
+  [[nodiscard]] const std::vector<Json>& items() const;
+  /// The object's member; null where there is none, or this is no object. The last of those of one name.
+  [[nodiscard]] const Json* find(std::string_view key) const;
   /// Null where it is no string.
   [[nodiscard]] const std::string* as_string() const;
+  /// Nothing where it is no number.
+  [[nodiscard]] std::optional<double> as_number() const;
+  [[nodiscard]] std::optional<bool> as_bool() const;
   /// As text, indented by so many spaces; -1: in one line.
   [[nodiscard]] std::string dump(int indent = -1) const;
 
@@ -76,6 +85,8 @@ class Json {
   explicit Json(Number value);
 
   struct Writer;
+  struct Reader;
+  friend Result<Json> parse_json(std::string_view text);
   std::variant<std::nullptr_t, Number, std::string, Array, Object> value_;
 };
 
@@ -84,11 +95,15 @@ struct JsonMember {
   Json value;
 };
 
+/// A document from anywhere. Errors: LW_ERROR_ARGUMENT, with the byte at which it stops being JSON (or UTF-8), or is
+/// deeper than a hundred levels.
+Result<Json> parse_json(std::string_view text);
+
 /// Declares --json FILE ("-" is stdout, and takes the place of the text there).
 void declare_json(Arguments& arguments, std::string* path);
 /// check_output() of what --json names, if it was given: before the work, and after the inputs were opened.
 Outcome check_json(const std::string& path);
-/// Writes the document and gives exit_ok, or the error.
+/// Writes the document with the command that made it, and gives exit_ok, or the error.
 Exit write_json(Context& context, const std::string& path, const Json& document);
 
 }  // namespace lanewise::program

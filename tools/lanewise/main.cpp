@@ -54,6 +54,23 @@ std::optional<std::string> option_without_value(int argc, char** argv) {
   return std::nullopt;
 }
 
+// As a shell would take it. What is no plain word stands in quotes.
+std::string command_line(int argc, char** argv) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+,./:@%";
+  std::string line = "lanewise";
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word(argv[i]);
+    if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos) {
+      line += fmt::format(" {}", word);
+      continue;
+    }
+    line += " '";
+    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += "'";
+  }
+  return line;
+}
+
 Exit run(int argc, char** argv, Context& context, bool* quiet) {
   CLI::App app("Quantised matrix-vector products straight off GGUF files, the same bits on every device.", "lanewise");
   Job job;
@@ -73,7 +90,7 @@ Exit run(int argc, char** argv, Context& context, bool* quiet) {
 int main_program(int argc, char** argv) {
   install_signal_handlers();
   Output out;
-  Context context{out, false};
+  Context context{out, false, command_line(argc, argv)};
   bool quiet = false;
   Exit exit = exit_internal;
   try {
