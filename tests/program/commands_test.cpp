@@ -422,8 +422,8 @@ TEST_F(Commands, DevicesVersionHelpCompletions) {
   EXPECT_NE(run({"--version"}).out.find("arithmetic version 1"), std::string::npos);
   const Finished help = run({"--help"});
   EXPECT_EQ(help.code, 0);
-  for (const char* command : {"info", "gemv", "dequant", "verify", "digest", "trace", "bench", "tune", "lab", "devices",
-                              "synth", "completions"}) {
+  for (const char* command : {"info", "gemv", "dequant", "verify", "digest", "trace", "bench", "tune", "lab", "compare",
+                              "report", "devices", "synth", "completions"}) {
     EXPECT_NE(help.out.find(std::string("\n  ") + command), std::string::npos) << command;
     const Finished own = run({command, "--help"});
     EXPECT_EQ(own.code, 0);

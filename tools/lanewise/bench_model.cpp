@@ -18,7 +18,21 @@ std::uint64_t experts_used(const gguf::Model& model) {
   return used ? used->as_unsigned().value_or(0) : 0;
 }
 
+constexpr std::string_view embedding = "token_embd.weight";
+bool is_looked_up(const gguf::Model& model, const gguf::TensorView& tensor) {
+  return tensor.name == embedding && model.find_tensor("output.weight").has_value();
+}
+
+std::uint64_t passes_with(std::uint64_t used, std::uint64_t matrices) {
+  return matrices > 1 && used != 0 ? std::min(used, matrices) : matrices;
+}
+
 }  // namespace
+
+std::uint64_t passes_of(const gguf::Model& model, const gguf::TensorView& tensor) {
+  if (tensor.format == nullptr || tensor.dim_count < 2 || is_looked_up(model, tensor)) return 0;
+  return passes_with(experts_used(model), tensor.matrices());
+}
 
 const char* const projection_leaves_out =
     "only the products with weights, each as if alone: no attention over the cache, no norms, no activation functions, "
@@ -27,22 +41,20 @@ const char* const projection_leaves_out =
 ModelShapes shapes_of(const gguf::Model& model) {
   ModelShapes result;
   std::map<std::tuple<Format, std::uint64_t, std::uint64_t>, ModelShape> shapes;
-  constexpr std::string_view embedding = "token_embd.weight";
-  const bool tied = !model.find_tensor("output.weight");
   const std::uint64_t used = experts_used(model);
   bool says_experts = false;
   for (std::uint64_t i = 0; i < model.tensor_count(); ++i) {
     const gguf::TensorView tensor = model.tensor(i);
     if (tensor.format == nullptr || tensor.dim_count < 2 || tensor.rows() == 0) continue;
     if (tensor.name == embedding) {
-      if (!tied) {
+      if (is_looked_up(model, tensor)) {
         result.notes.emplace_back("token_embd.weight is only looked up in: left out");
         continue;
       }
       result.notes.emplace_back("there is no output.weight: token_embd.weight is timed as the output matrix");
     }
     const std::uint64_t matrices = tensor.matrices();
-    const std::uint64_t passes = matrices > 1 && used != 0 ? std::min(used, matrices) : matrices;
+    const std::uint64_t passes = passes_with(used, matrices);
     if (matrices > 1 && !says_experts) {
       says_experts = true;
       result.notes.push_back(used != 0

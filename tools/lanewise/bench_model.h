@@ -24,6 +24,10 @@ struct ModelShapes {
   std::vector<std::string> notes;
 };
 
+/// How many of a tensor's matrices are read for one window of one token: of experts, those that are used; none of a
+/// vector, of what is no weight, and of a token embedding that is only looked up in.
+std::uint64_t passes_of(const gguf::Model& model, const gguf::TensorView& tensor);
+
 /// Tensors of two dimensions and more, but a token embedding that is only looked up in.
 ModelShapes shapes_of(const gguf::Model& model);
 

@@ -65,7 +65,7 @@ OptionFacts facts_of(const CLI::Option& option) {
   for (const std::string& name : option.get_lnames()) facts.flags.push_back("--" + name);
   facts.description = option.get_description();
   facts.takes_value = option.get_items_expected_max() > 0;
-  facts.takes_file = option.get_type_name() == "FILE";
+  facts.takes_file = option.get_type_name() == "FILE" || option.get_type_name() == "DIR";
   facts.takes_list = option.get_type_name().ends_with(",...");
   facts.values = values_of(option.get_type_name());
   return facts;

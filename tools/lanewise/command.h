@@ -19,7 +19,7 @@ class Arguments;
 /// What every command is given.
 struct Context {
   Output& out;
-  bool quiet;  ///< no progress, and of the text on stdout only what was asked for by name
+  bool quiet;             ///< no progress, and of the text on stdout only what was asked for by name
   std::string command{};  ///< as a shell takes it, for documents that say how they were made
 };
 

@@ -9,8 +9,9 @@ namespace lanewise::program {
 
 std::span<const Command* const> commands() {
   static constexpr std::array table{
-      &info_command,  &gemv_command, &dequant_command, &verify_command,  &digest_command, &trace_command,
-      &bench_command, &tune_command, &lab_command,     &devices_command, &synth_command,  &completions_command,
+      &info_command,   &gemv_command,    &dequant_command, &verify_command,      &digest_command,
+      &trace_command,  &bench_command,   &tune_command,    &lab_command,         &compare_command,
+      &report_command, &devices_command, &synth_command,   &completions_command,
   };
   return table;
 }
