@@ -93,7 +93,8 @@ TEST_F(Tune, FindsKeepsAndSaysWhatItPromises) {
       if (candidate["status"] == "chosen") ++chosen;
     }
     EXPECT_EQ(chosen, 1U);
-    EXPECT_GE(measured, 2U);
+    // A build without SIMD kernels has the default alone.
+    EXPECT_GE(measured, std::min<std::size_t>(2, entry["candidates"].size()));
     EXPECT_EQ(entry["verified_values"], measured * 96 * entry["tokens"].get<std::size_t>());
     if (!entry["won"]) {
       EXPECT_EQ(entry["ratio"], 1);
