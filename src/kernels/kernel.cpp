@@ -21,11 +21,6 @@ bool accepts(FormatClass formats, const FormatInfo& info) {
   return (formats == FormatClass::FLOATS) == info.is_float();
 }
 
-bool is_built(const KernelDesc& kernel, Format format) {
-  return kernel.launch != nullptr || (kernel.launch_on_cuda != nullptr && kernel.launch_on_cuda(format) != nullptr) ||
-         (kernel.has_shader != nullptr && kernel.has_shader(kernel, format));
-}
-
 std::span<const KernelDesc> kernels(std::string_view backend) {
   if (backend == "cpu") return cpu_kernels();
   if (backend == "cuda") return cuda_kernels();

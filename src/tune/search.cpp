@@ -163,7 +163,8 @@ class Search {
     for (std::uint32_t run = 0; run < effort_.runs; ++run) {
       std::vector<Round> rounds;
       Sieve sifted;
-      while (sifted.accepted() < effort_.rounds && rounds.size() < std::size_t{effort_.rounds} * options_.most_attempts) {
+      while (sifted.accepted() < effort_.rounds &&
+             rounds.size() < std::size_t{effort_.rounds} * options_.most_attempts) {
         LW_ASSIGN(made, round(field, false));
         if (stopped()) return finish("interrupted");
         rounds.push_back(std::move(made));
