@@ -217,7 +217,7 @@ TEST(Effort, GivesUpCandidatesThenRunsThenRounds) {
   EXPECT_EQ(few.candidates, 4U);
   EXPECT_LT(few.runs, 3U);
   EXPECT_EQ(within(20).runs, 0U);
-  for (double timings = 30; timings < 2000; timings += 10) {
+  for (int timings = 30; timings < 2000; timings += 10) {
     const Effort effort = within(timings);
     if (effort.runs != 0) {
       EXPECT_LE(timings_of(effort, options), timings);

@@ -34,7 +34,7 @@ Result<Tuning> load_tuning(const TuneDevice& device, const std::string& file, st
     // One that was named must be there.
     if (!file.empty() && store.error().code == LW_ERROR_NOT_FOUND) return std::move(store).error();
     if (store.error().code != LW_ERROR_NOT_FOUND) lines.push_back("results are ignored: " + store.error().message);
-    if (store.error().code == LW_ERROR_NOT_FOUND) lines.push_back("nothing was tuned here yet: lanewise tune does");
+    if (store.error().code == LW_ERROR_NOT_FOUND) lines.emplace_back("nothing was tuned here yet: lanewise tune does");
     return tuning;
   }
   if (const std::string differs = tune::difference(store->fingerprint, here); !differs.empty()) {
