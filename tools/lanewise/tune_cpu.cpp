@@ -292,8 +292,10 @@ class CpuTogether final : public tune::Subject {
   Outcome prepare(const std::vector<MatrixWish>& wishes, Planes planes, std::uint64_t tokens, WalkedMemory& memory) {
     std::uint64_t one = 0;
     for (const MatrixWish& wish : wishes) one += bytes_of(wish);
-    copies_ = std::max<std::uint64_t>(1, memory.size() / one);
-    if (one > memory.size()) return make_error(LW_ERROR_MEMORY, "no room for one copy of all the matrices");
+    if (one == 0 || one > memory.size()) {
+      return make_error(LW_ERROR_MEMORY, "no room for one copy of all the matrices");
+    }
+    copies_ = memory.size() / one;
     const MatrixWish& first = wishes.front();
     LW_ASSIGN(shared, Input::make(first, planes, tokens));
     x_ = std::move(shared.x);
