@@ -28,12 +28,21 @@ class Tune : public testing::Test {
     std::vector<std::string> words{"tune", "--bytes", "1000000"};
     if (std::ranges::count(more, "--timing") == 0) words.insert(words.end(), {"--timing", "0.0001"});
     words.insert(words.end(), more.begin(), more.end());
-    return go(words);
+    return once_quiet(words);
   }
   Finished lab(std::vector<std::string> more) const {
     more.insert(more.begin(), "lab");
     more.insert(more.end(), {"--runs", "1", "--rounds", "5"});
-    return go(more);
+    return once_quiet(more);
+  }
+  // A machine that others use at the time may leave too few rounds that count: the command says so, and that is no
+  // fault of what is tested here.
+  Finished once_quiet(const std::vector<std::string>& words) const {
+    Finished result = go(words);
+    for (int i = 0; i < 50 && (result.out + result.err).find("too much interference") != std::string::npos; ++i) {
+      result = go(words);
+    }
+    return result;
   }
   Finished go(const std::vector<std::string>& words) const { return go(words, {}); }
   Finished go(const std::vector<std::string>& words, Start start) const {
