@@ -144,11 +144,14 @@ struct Packing {
       }
     }
   }
+  /// Blocks of super-block b: all, but at the end of a row.
+  static constexpr int blocks_of(std::uint64_t cols, std::uint64_t b) {
+    const std::uint64_t left = cols - b * 256;
+    return static_cast<int>((left >= 256 ? 256 : left) / F::elements);
+  }
   static void tile(const std::uint8_t* const* rows, std::uint64_t cols, std::uint8_t* out) {
     for (std::uint64_t b = 0; b * 256 < cols; ++b) {
-      const std::uint64_t left = cols - b * 256;
-      step(rows, b, left >= 256 ? 256 / F::elements : static_cast<int>(left / F::elements), out + b * word_step,
-           out + tile_words(cols) + b * beside_step);
+      step(rows, b, blocks_of(cols, b), out + b * word_step, out + tile_words(cols) + b * beside_step);
     }
   }
 };

@@ -15,6 +15,58 @@
 
 namespace lanewise::LW_TARGET {
 
+/// The super-blocks of one tile, in either layout.
+template <class F>
+class TileSteps {
+ public:
+  struct Step {
+    const std::uint8_t* words;
+    const std::uint8_t* behind;  ///< the bytes beside the words
+    const std::uint8_t* fetch;   ///< what to prefetch meanwhile
+  };
+  LW_AI explicit TileSteps(const Rows16Call& call)
+      : call_(call), words_(Packing<F>::tile_words(call.cols)), tile_bytes_(call.cols / F::elements * F::bytes * 16) {}
+
+  /// Super-block b; GGUF's rows are transposed into `scratch`, of Packing<F>::step_bytes.
+  LW_AI Step at(std::uint64_t b, std::uint8_t* scratch) const {
+    constexpr std::uint64_t word_step = Packing<F>::word_step;
+    constexpr std::uint64_t beside_step = Packing<F>::beside_step;
+    if (call_.packed == nullptr) {
+      Packing<F>::step(call_.rows, b, Packing<F>::blocks_of(call_.cols, b), scratch, scratch + word_step);
+      return {scratch, scratch + word_step, call_.next + b * Packing<F>::step_bytes};
+    }
+    const std::uint8_t* behind = call_.packed + words_ + b * beside_step;
+    // Ahead among words: past a tile's they go on in the next tile's.
+    const std::uint8_t* fetch = call_.packed;
+    std::uint64_t ahead = b * word_step + call_.ahead;
+    for (; ahead >= words_; ahead -= words_) fetch += tile_bytes_;
+    if constexpr (beside_step != 0) {
+      for (std::uint64_t line = 0; line < beside_step; line += 64) {
+        prefetch(behind + call_.ahead / word_step * beside_step + line);
+      }
+    }
+    return {call_.packed + b * word_step, behind, fetch + ahead};
+  }
+
+ private:
+  const Rows16Call& call_;
+  std::uint64_t words_, tile_bytes_;
+};
+
+/// The accumulators of an eighth, added up.
+template <int Chains>
+LW_AI Float fold_chains(const Float* a) {
+  if constexpr (Chains == 1) return a[0];
+  if constexpr (Chains == 2) return a[0] + a[1];
+  if constexpr (Chains == 4) return (a[0] + a[1]) + (a[2] + a[3]);
+}
+/// y of sixteen rows from their eighths.
+LW_AI void store_eighths(const Float* r, float* y) {
+  const Float low = (r[0] + r[1]) + (r[2] + r[3]);
+  const Float high = (r[4] + r[5]) + (r[6] + r[7]);
+  store(y, canonical(low + high + Float(0.0F)));
+}
+
 /// P planes; tokens in batches of T, each with a record of its own (arithmetic/columns.h); at most `Batches` of them.
 template <class F, int P, int T, int Batches>
 struct Rows16 {
@@ -385,11 +437,8 @@ struct Rows16 {
 
   static void tile(const Rows16Call& call) {
     alignas(64) std::uint8_t scratch[Packing<F>::step_bytes];
-    constexpr std::uint64_t word_step = Packing<F>::word_step;
-    constexpr std::uint64_t beside_step = Packing<F>::beside_step;
-    const std::uint64_t words = Packing<F>::tile_words(call.cols);
-    const std::uint64_t tile_bytes = call.cols / F::elements * F::bytes * 16;
-    const std::uint64_t steps = (call.cols + 255) / 256;
+    const TileSteps<F> steps(call);
+    const std::uint64_t count = (call.cols + 255) / 256;
     const std::uint64_t record = static_cast<std::uint64_t>(call.batches) * at.bytes;
     Float r[Batches * T][8];
     std::uint64_t b = 0;
@@ -398,42 +447,14 @@ struct Rows16 {
       for (int t = 0; t < Batches * T; ++t) {
         for (int v = 0; v < chains; ++v) state.a[t / T][t % T][v] = zero_float();
       }
-      for (const std::uint64_t end = ((g + 1) * steps + 7) / 8; b < end; ++b) {
-        const std::uint64_t left = call.cols - b * 256;
-        const int blocks = left >= 256 ? Decode::blocks : static_cast<int>(left / F::elements);
-        const std::uint8_t* step = scratch;
-        const std::uint8_t* behind = scratch + word_step;
-        const std::uint8_t* fetch = call.next + b * Packing<F>::step_bytes;
-        if (call.packed != nullptr) {
-          step = call.packed + b * word_step;
-          behind = call.packed + words + b * beside_step;
-          // Ahead among words: past a tile's they go on in the next tile's.
-          fetch = call.packed;
-          std::uint64_t ahead = b * word_step + call.ahead;
-          for (; ahead >= words; ahead -= words) fetch += tile_bytes;
-          fetch += ahead;
-          if constexpr (beside_step != 0) {
-            for (std::uint64_t line = 0; line < beside_step; line += 64) {
-              prefetch(behind + call.ahead / word_step * beside_step + line);
-            }
-          }
-        } else {
-          Packing<F>::step(call.rows, b, blocks, scratch, scratch + word_step);
-        }
-        super_block(step, behind, blocks, call.x + b * record, call.batches, fetch, state);
+      for (const std::uint64_t end = ((g + 1) * count + 7) / 8; b < end; ++b) {
+        const auto step = steps.at(b, scratch);
+        super_block(step.words, step.behind, Packing<F>::blocks_of(call.cols, b), call.x + b * record, call.batches,
+                    step.fetch, state);
       }
-      for (int t = 0; t < Batches * T; ++t) {
-        const Float* a = state.a[t / T][t % T];
-        if constexpr (chains == 1) r[t][g] = a[0];
-        if constexpr (chains == 2) r[t][g] = a[0] + a[1];
-        if constexpr (chains == 4) r[t][g] = (a[0] + a[1]) + (a[2] + a[3]);
-      }
+      for (int t = 0; t < Batches * T; ++t) r[t][g] = fold_chains<chains>(state.a[t / T][t % T]);
     }
-    for (int t = 0; t < call.batches * T; ++t) {
-      const Float low = (r[t][0] + r[t][1]) + (r[t][2] + r[t][3]);
-      const Float high = (r[t][4] + r[t][5]) + (r[t][6] + r[t][7]);
-      store(call.y + std::ptrdiff_t{16} * t, canonical(low + high + Float(0.0F)));
-    }
+    for (int t = 0; t < call.batches * T; ++t) store_eighths(r[t], call.y + std::ptrdiff_t{16} * t);
   }
 };
 

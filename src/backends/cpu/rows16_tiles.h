@@ -42,7 +42,6 @@ struct Rows16Tiles {
   static constexpr int columns = T * P;
   static_assert(columns <= 16, "a tile has sixteen rows");
   static constexpr int chains = Batch::chains;
-  static constexpr int chunk = Batch::chunk;
   static constexpr int dgroups = 256 / F::dgroup;  // of a super-block
   static constexpr bool scaled = Decode::scaled;   // and so folded
   static_assert(F::most_scale * 128 <= 32767, "products of two bytes each");
@@ -301,10 +300,7 @@ struct Rows16Tiles {
   static void tile(const Rows16Call& call) {
     static constexpr TileShapes shape = shapes();
     alignas(64) std::uint8_t scratch[2][Packing<F>::step_bytes];
-    constexpr std::uint64_t word_step = Packing<F>::word_step;
-    constexpr std::uint64_t beside_step = Packing<F>::beside_step;
-    const std::uint64_t words = Packing<F>::tile_words(call.cols);
-    const std::uint64_t tile_bytes = call.cols / F::elements * F::bytes * 16;
+    const TileSteps<F> steps(call);
     const std::uint64_t count = (call.cols + 255) / 256;
     Work work;
     for (Step& step : work.steps) step.blocks = 0;
@@ -320,32 +316,15 @@ struct Rows16Tiles {
       const std::uint8_t* fetch = nullptr;
       step.blocks = 0;
       if (s < count) {
-        const std::uint64_t left = call.cols - s * 256;
-        step.blocks = left >= 256 ? blocks : static_cast<int>(left / F::elements);
+        step.blocks = Packing<F>::blocks_of(call.cols, s);
         while (s >= ((g + 1) * count + 7) / 8) ++g;
         step.eighth = static_cast<int>(g);
         step.ends = s + 1 == ((g + 1) * count + 7) / 8;
         step.x = call.x + s * at.bytes;
-        if (call.packed != nullptr) {
-          step.words = call.packed + s * word_step;
-          behind = call.packed + words + s * beside_step;
-          // Ahead among words: past a tile's they go on in the next tile's.
-          fetch = call.packed;
-          std::uint64_t ahead = s * word_step + call.ahead;
-          for (; ahead >= words; ahead -= words) fetch += tile_bytes;
-          fetch += ahead;
-          if constexpr (beside_step != 0) {
-            for (std::uint64_t line = 0; line < beside_step; line += 64) {
-              prefetch(behind + call.ahead / word_step * beside_step + line);
-            }
-          }
-        } else {
-          std::uint8_t* out = scratch[s % 2];
-          Packing<F>::step(call.rows, s, step.blocks, out, out + word_step);
-          step.words = out;
-          behind = out + word_step;
-          fetch = call.next + s * Packing<F>::step_bytes;
-        }
+        const auto decoded = steps.at(s, scratch[s % 2]);
+        step.words = decoded.words;
+        behind = decoded.behind;
+        fetch = decoded.fetch;
       }
       if constexpr (blocks == 1) {
         block<0>(work, 0, s, behind, fetch);
@@ -360,21 +339,13 @@ struct Rows16Tiles {
       if (finished.blocks != 0 && finished.ends) {
         for (int t = 0; t < T; ++t) {
           Float* a = work.a[t];
-          Float& r = work.r[t][finished.eighth];
-          if constexpr (chains == 1) r = a[0];
-          if constexpr (chains == 2) r = a[0] + a[1];
-          if constexpr (chains == 4) r = (a[0] + a[1]) + (a[2] + a[3]);
+          work.r[t][finished.eighth] = fold_chains<chains>(a);
           for (int v = 0; v < chains; ++v) a[v] = zero_float();
         }
       }
     }
     tiles_end();
-    for (int t = 0; t < T; ++t) {
-      const Float* r = work.r[t];
-      const Float low = (r[0] + r[1]) + (r[2] + r[3]);
-      const Float high = (r[4] + r[5]) + (r[6] + r[7]);
-      store(call.y + std::ptrdiff_t{16} * t, canonical(low + high + Float(0.0F)));
-    }
+    for (int t = 0; t < T; ++t) store_eighths(work.r[t], call.y + std::ptrdiff_t{16} * t);
   }
 };
 
