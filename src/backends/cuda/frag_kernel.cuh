@@ -126,17 +126,10 @@ struct FragGroup {
       LW_UNROLL
       for (std::uint32_t g = 0; g < 8; ++g) eighths[g] = r[g * Mode::outputs];
       const float y = fold_eighths(eighths);
-      const std::uint32_t token = output % Mode::window;
-      if (is_single()) {  // nothing to look for
-        const std::uint64_t row = (tile + index * step) * std::uint64_t{frag_rows} + output / Mode::window;
-        if (row < launch.targets[0].rows && token < launch.tokens) {
-          store_output(launch, launch.targets[0], row, token, y, poisoned);
-        }
-        continue;
-      }
       const Place place = find_place(launch, frag_rows, shape.tiles, tile + index * step);
       const Target& target = launch.targets[place.target];
       const std::uint64_t row = place.row + output / Mode::window;
+      const std::uint32_t token = output % Mode::window;
       if (row < target.rows && token < launch.tokens) {
         store_output(launch, target, row, token, y, poisoned, place.expert);
       }

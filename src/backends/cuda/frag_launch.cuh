@@ -118,7 +118,7 @@ LW_KERNEL_TEXT void LW_LAUNCH_BOUNDS(256, 2)
         frag_stage<F, std::uint8_t>(raw, staged);
       }
       sync_warp();
-      FragTilePacker<F>{staged}.pack(out);
+      FragTilePacker<F>{{staged}}.pack(out);
     } else {
       const auto bytes = static_cast<std::uint32_t>((cols - b * frag_cols) / F::elements * F::bytes);
       for (std::uint32_t n = thread_index() % 32; n < frag_rows * bytes; n += 32) {

@@ -6,71 +6,81 @@
 
 namespace lanewise::cuda {
 
-/// Up to 16 rows of a super-block of `groups` (1..8) groups of 32, row r at bytes + r * stride.
-struct RawTile {
-  const std::uint8_t* bytes;
-  std::uint64_t stride;
-  std::uint32_t rows;
-  std::uint32_t groups;
-};
-
 // The 32-bit word at any address, byte by byte: never past the part's own word.
 LW_DEVICE std::uint32_t raw_word(const std::uint8_t* at) {
   return static_cast<std::uint32_t>(at[0]) | static_cast<std::uint32_t>(at[1]) << 8 |
          static_cast<std::uint32_t>(at[2]) << 16 | static_cast<std::uint32_t>(at[3]) << 24;
 }
 
+/// Up to 16 rows of a super-block of `groups` (1..8) groups of 32, row r at bytes + r * stride.
+struct RawTile {
+  const std::uint8_t* bytes;
+  std::uint64_t stride;
+  std::uint32_t rows;
+  std::uint32_t groups;
+  LW_DEVICE_MEMBER std::uint32_t word(const std::uint8_t* block, std::uint32_t byte) { return raw_word(block + byte); }
+};
+
 template <class F>
 struct FragPacker {
   using P = FragPlan<F>;
 
-  LW_DEVICE_MEMBER const std::uint8_t* block_of(const RawTile& raw, std::uint32_t row, std::uint32_t quad) {
+  // Raw: a RawTile, or what else has its members.
+  template <class Raw>
+  LW_DEVICE_MEMBER const std::uint8_t* block_of(const Raw& raw, std::uint32_t row, std::uint32_t quad) {
     return raw.bytes + row * raw.stride + quad / P::quads_a_block * F::bytes;
   }
-  LW_DEVICE_MEMBER std::uint32_t read(const std::uint8_t* block, LwPart part) {
-    return raw_word(block + part.byte) >> part.shift & part.mask;
+  template <class Raw>
+  LW_DEVICE_MEMBER std::uint32_t read(const Raw& raw, const std::uint8_t* block, LwPart part) {
+    return raw.word(block, part.byte) >> part.shift & part.mask;
   }
-  LW_DEVICE_MEMBER std::uint32_t quad_part(const RawTile& raw, std::uint32_t row, std::uint32_t q, std::uint32_t i) {
-    return read(block_of(raw, row, q), F::quad_part(q % P::quads_a_block, i));
+  template <class Raw>
+  LW_DEVICE_MEMBER std::uint32_t quad_part(const Raw& raw, std::uint32_t row, std::uint32_t q, std::uint32_t i) {
+    return read(raw, block_of(raw, row, q), F::quad_part(q % P::quads_a_block, i));
   }
-  template <class Part>
-  LW_DEVICE_MEMBER std::uint32_t field(const std::uint8_t* block, std::uint32_t parts, Part part) {
+  template <class Raw, class Part>
+  LW_DEVICE_MEMBER std::uint32_t field(const Raw& raw, const std::uint8_t* block, std::uint32_t parts, Part part) {
     std::uint32_t value = 0;
     std::uint32_t width = 0;
     for (std::uint32_t i = 0; i < parts; ++i) {
       const LwPart p = part(i);
       if (p.mask == 0) continue;
-      value |= read(block, p) << width;
+      value |= read(raw, block, p) << width;
       width += bit_count(p.mask);
     }
     return value;
   }
   // Number i of the super-block, as it is stored, where a block has `a_block` of such numbers.
-  template <class Part>
-  LW_DEVICE_MEMBER std::uint32_t number(const RawTile& raw, std::uint32_t row, std::uint32_t i, std::uint32_t a_block,
+  template <class Raw, class Part>
+  LW_DEVICE_MEMBER std::uint32_t number(const Raw& raw, std::uint32_t row, std::uint32_t i, std::uint32_t a_block,
                                         std::uint32_t parts, Part part) {
-    return field(raw.bytes + row * raw.stride + i / a_block * F::bytes, parts,
+    return field(raw, raw.bytes + row * raw.stride + i / a_block * F::bytes, parts,
                  [i, a_block, part](std::uint32_t p) { return part(i % a_block, p); });
   }
   // Numbers of group i or d-group i.
-  LW_DEVICE_MEMBER std::uint32_t sc(const RawTile& raw, std::uint32_t row, std::uint32_t i) {
+  template <class Raw>
+  LW_DEVICE_MEMBER std::uint32_t sc(const Raw& raw, std::uint32_t row, std::uint32_t i) {
     return number(raw, row, i, F::elements / F::group, F::sc_parts,
                   [](std::uint32_t n, std::uint32_t p) { return F::sc_part(n, p); });
   }
-  LW_DEVICE_MEMBER std::uint32_t mn(const RawTile& raw, std::uint32_t row, std::uint32_t i) {
+  template <class Raw>
+  LW_DEVICE_MEMBER std::uint32_t mn(const Raw& raw, std::uint32_t row, std::uint32_t i) {
     return number(raw, row, i, F::elements / F::group, F::mn_parts,
                   [](std::uint32_t n, std::uint32_t p) { return F::mn_part(n, p); });
   }
-  LW_DEVICE_MEMBER std::uint32_t d(const RawTile& raw, std::uint32_t row, std::uint32_t i) {
+  template <class Raw>
+  LW_DEVICE_MEMBER std::uint32_t d(const Raw& raw, std::uint32_t row, std::uint32_t i) {
     return number(raw, row, i, F::elements / F::dgroup, F::d_parts,
                   [](std::uint32_t n, std::uint32_t p) { return F::d_part(n, p); });
   }
-  LW_DEVICE_MEMBER std::uint32_t m(const RawTile& raw, std::uint32_t row, std::uint32_t i) {
+  template <class Raw>
+  LW_DEVICE_MEMBER std::uint32_t m(const Raw& raw, std::uint32_t row, std::uint32_t i) {
     return number(raw, row, i, F::elements / F::dgroup, F::m_parts,
                   [](std::uint32_t n, std::uint32_t p) { return F::m_part(n, p); });
   }
   // What a lane's nibble holds of group i: its sub-scale and, above that, what a whole group shares of its quads.
-  LW_DEVICE_MEMBER std::uint32_t lane_nibble(const RawTile& raw, std::uint32_t row, std::uint32_t i) {
+  template <class Raw>
+  LW_DEVICE_MEMBER std::uint32_t lane_nibble(const Raw& raw, std::uint32_t row, std::uint32_t i) {
     std::uint32_t value = sc(raw, row, i);
     for (std::uint32_t p = 0; p < F::quad_parts; ++p) {
       if (P::kind(p) == PartKind::GROUP) value |= quad_part(raw, row, 8 * i, p) << P::sc_bits;
@@ -79,8 +89,8 @@ struct FragPacker {
   }
 
   // Word 2x + h of the signs, part i.
-  LW_DEVICE_MEMBER std::uint32_t flips_word(const RawTile& raw, std::uint32_t lane, std::uint32_t index,
-                                            std::uint32_t i) {
+  template <class Raw>
+  LW_DEVICE_MEMBER std::uint32_t flips_word(const Raw& raw, std::uint32_t lane, std::uint32_t index, std::uint32_t i) {
     const std::uint32_t t = lane % 4;
     const std::uint32_t row = lane / 4 + 8 * (index % 2);
     if (row >= raw.rows) return 0;
@@ -196,8 +206,8 @@ struct FragPacker {
     return half;
   }
 
-  // By a whole warp; missing rows and groups are zeros. `out` is aligned to 4. Short text for the few tiles that end a row
-  // of blocks: a kernel of products has it in it (frag_pack_tile.cuh has the other).
+  // By a whole warp; missing rows and groups are zeros. `out` is aligned to 4. Short text for the few tiles that end a
+  // row of blocks: a kernel of products has it in it (frag_pack_tile.cuh has the other).
   LW_DEVICE_MEMBER void pack(const RawTile& raw, std::uint8_t* out) {
     const std::uint32_t lane = thread_index() % 32;
     LW_NO_UNROLL

@@ -18,20 +18,16 @@ LW_DEVICE void each_constant(const Body& body) {
   }
 }
 
+/// Sixteen whole rows of a super-block, one after the other, from an address aligned to 16 on.
 template <class F>
-struct FragTilePacker {
-  using P = FragPlan<F>;
-  using Slow = FragPacker<F>;
+struct StagedTile {
+  const std::uint8_t* bytes;
+  static constexpr std::uint32_t stride = FragPlan<F>::row_bytes;
+  static constexpr std::uint32_t rows = frag_rows;
+  static constexpr std::uint32_t aligned = (F::bytes | stride) % 4 == 0 ? 4 : (F::bytes | stride) % 2 == 0 ? 2 : 1;
 
-  /// Rows lie one after the other, from an address aligned to 16 on.
-  const std::uint8_t* rows;
-
-  static constexpr std::uint32_t aligned = (F::bytes | P::row_bytes) % 4 == 0   ? 4
-                                           : (F::bytes | P::row_bytes) % 2 == 0 ? 2
-                                                                                : 1;
-
-  // The word at a byte of a block. What isn't known of `byte` when compiled costs a branch.
-  LW_DEVICE_MEMBER std::uint32_t word_at(const std::uint8_t* block, std::uint32_t byte) {
+  // What isn't known of `byte` when compiled costs a branch.
+  LW_DEVICE_MEMBER std::uint32_t word(const std::uint8_t* block, std::uint32_t byte) {
     if (aligned == 4 && byte % 4 == 0) return *reinterpret_cast<const std::uint32_t*>(block + byte);
     if (aligned >= 2 && byte % 2 == 0) {
       const auto* halves = reinterpret_cast<const std::uint16_t*>(block + byte);
@@ -39,53 +35,19 @@ struct FragTilePacker {
     }
     return raw_word(block + byte);
   }
-  LW_DEVICE_MEMBER std::uint32_t read(const std::uint8_t* block, LwPart part) {
-    return word_at(block, part.byte) >> part.shift & part.mask;
-  }
-  LW_DEVICE_CONST const std::uint8_t* block_of(std::uint32_t row, std::uint32_t index) const {
-    return rows + row * P::row_bytes + index * F::bytes;
-  }
-  LW_DEVICE_CONST std::uint32_t quad_part(std::uint32_t row, std::uint32_t q, std::uint32_t i) const {
-    return read(block_of(row, q / P::quads_a_block), F::quad_part(q % P::quads_a_block, i));
-  }
+};
+
+template <class F>
+struct FragTilePacker {
+  using P = FragPlan<F>;
+  using Packer = FragPacker<F>;
+
+  StagedTile<F> raw;
+
   // Quad j of lanes 4g + t in group s. An `or`, where compilers see what a division by a power of two leaves.
   LW_DEVICE_MEMBER std::uint32_t quad_of(std::uint32_t s, std::uint32_t t, std::uint32_t j) {
     return P::halves ? (8 * s + 4 * j) | t : (8 * s + j) | 2 * t;
   }
-
-  // Numbers of group or d-group I, as FragPacker has them.
-  template <class Part>
-  LW_DEVICE_CONST std::uint32_t number(std::uint32_t row, std::uint32_t i, std::uint32_t a_block, std::uint32_t parts,
-                                       Part part) const {
-    const std::uint8_t* block = block_of(row, i / a_block);
-    std::uint32_t value = 0;
-    std::uint32_t width = 0;
-    LW_UNROLL
-    for (std::uint32_t p = 0; p < parts; ++p) {
-      const LwPart where = part(i % a_block, p);
-      if (where.mask == 0) continue;
-      value |= read(block, where) << width;
-      width += bit_count(where.mask);
-    }
-    return value;
-  }
-  LW_DEVICE_CONST std::uint32_t sc(std::uint32_t row, std::uint32_t i) const {
-    return number(row, i, F::elements / F::group, F::sc_parts,
-                  [](std::uint32_t n, std::uint32_t p) { return F::sc_part(n, p); });
-  }
-  LW_DEVICE_CONST std::uint32_t mn(std::uint32_t row, std::uint32_t i) const {
-    return number(row, i, F::elements / F::group, F::mn_parts,
-                  [](std::uint32_t n, std::uint32_t p) { return F::mn_part(n, p); });
-  }
-  LW_DEVICE_CONST std::uint32_t d(std::uint32_t row, std::uint32_t i) const {
-    return number(row, i, F::elements / F::dgroup, F::d_parts,
-                  [](std::uint32_t n, std::uint32_t p) { return F::d_part(n, p); });
-  }
-  LW_DEVICE_CONST std::uint32_t m(std::uint32_t row, std::uint32_t i) const {
-    return number(row, i, F::elements / F::dgroup, F::m_parts,
-                  [](std::uint32_t n, std::uint32_t p) { return F::m_part(n, p); });
-  }
-  LW_DEVICE_CONST RawTile raw() const { return RawTile{rows, P::row_bytes, frag_rows, 8}; }
 
   /// What part I puts into lane word K, which is one of its own.
   template <std::uint32_t K, std::uint32_t I>
@@ -96,9 +58,9 @@ struct FragTilePacker {
     const std::uint32_t t = lane % 4;
     const std::uint32_t g = lane / 4;
     if constexpr (kind == PartKind::BYTES) {
-      return quad_part(g + 8 * (index % 2), (index / 2) | 2 * t, I);
+      return Packer::quad_part(raw, g + 8 * (index % 2), (index / 2) | 2 * t, I);
     } else if constexpr (kind == PartKind::FLIPS) {
-      return Slow::flips_word(raw(), lane, index, I);
+      return Packer::flips_word(raw, lane, index, I);
     } else {
       constexpr bool selector = kind == PartKind::SELECTOR;
       constexpr bool plane = kind == PartKind::PLANE || selector;
@@ -118,14 +80,15 @@ struct FragTilePacker {
                                      : selector                 ? 16 * n
                                      : kind == PartKind::EIGHT8 ? 8 * n
                                                                 : n * w;
-        std::uint32_t part = quad_part(g + 8 * (plane ? index % 2 : value % 2), quad_of(lin / 2, t, lin % 2), I);
+        std::uint32_t part =
+            Packer::quad_part(raw, g + 8 * (plane ? index % 2 : value % 2), quad_of(lin / 2, t, lin % 2), I);
         if constexpr (kind == PartKind::EIGHT8) part &= 255;
         word |= (selector ? P::selectors(part) : P::spread(I, part)) << at;
       });
       if constexpr (kind == PartKind::EIGHT && P::is_first_eight(I)) {
         each_constant<0, P::nibbles_a_word>([&](auto constant) {
           constexpr std::uint32_t nibble = index * P::nibbles_a_word + decltype(constant)::value;
-          word |= Slow::lane_nibble(raw(), g + 8 * (nibble % 2), nibble / 2 * 4 + t) << P::nibble_bit(nibble);
+          word |= Packer::lane_nibble(raw, g + 8 * (nibble % 2), nibble / 2 * 4 + t) << P::nibble_bit(nibble);
         });
       }
       return word;
@@ -149,24 +112,24 @@ struct FragTilePacker {
     std::uint32_t half = 0;
     if constexpr (P::verbatim || (P::has_bytes && from >= P::words_at && from < P::words_at + P::word_bits)) {
       constexpr std::uint32_t byte = (P::verbatim ? P::verbatim_byte : 32U) + (from - P::words_at) / 8;
-      const std::uint8_t* at = rows + row * P::row_bytes + byte;
+      const std::uint8_t* at = raw.bytes + row * raw.stride + byte;
       half = static_cast<std::uint32_t>(at[0]) | static_cast<std::uint32_t>(at[1]) << 8;
     } else if constexpr (from >= P::m_at) {
-      half = m(row, (from - P::m_at) / 16);
+      half = Packer::m(raw, row, (from - P::m_at) / 16);
     } else if constexpr (from >= P::d_at) {
       each_constant<0, 16 / P::d_bits>(
-          [&](auto n) { half |= d(row, (from - P::d_at) / P::d_bits + n) << (n * P::d_bits); });
+          [&](auto n) { half |= Packer::d(raw, row, (from - P::d_at) / P::d_bits + n) << (n * P::d_bits); });
     } else if constexpr (from >= P::sc_bytes_at) {
       constexpr std::uint32_t i = (from - P::sc_bytes_at) / 8;
-      half = sc(row, i) | sc(row, i + 1) << 8;
+      half = Packer::sc(raw, row, i) | Packer::sc(raw, row, i + 1) << 8;
     } else if constexpr (from >= P::tops_at) {
       constexpr std::uint32_t at = from - P::tops_at;
       each_constant<0, P::groups>([&](auto constant) {
         constexpr std::uint32_t i = decltype(constant)::value;
         constexpr std::uint32_t sc_at = (P::short_tops ? 4 : 8) * (i % 4) + 2 * (i / 4);
-        if constexpr (sc_at >= at && sc_at < at + 16) half |= (sc(row, i) >> 4) << (sc_at - at);
+        if constexpr (sc_at >= at && sc_at < at + 16) half |= (Packer::sc(raw, row, i) >> 4) << (sc_at - at);
         if constexpr (P::has_mn && sc_at + 4 >= at && sc_at + 4 < at + 16)
-          half |= (mn(row, i) >> 4) << (sc_at + 4 - at);
+          half |= (Packer::mn(raw, row, i) >> 4) << (sc_at + 4 - at);
       });
     } else {
       constexpr bool is_mn = from >= P::mn_nibbles_at;
@@ -175,7 +138,7 @@ struct FragTilePacker {
         constexpr std::uint32_t i = decltype(constant)::value;
         constexpr std::uint32_t nibble_at = i / 8 * 32 + 8 * (i % 4) + 4 * (i / 4 % 2);
         if constexpr (nibble_at >= at && nibble_at < at + 16) {
-          half |= ((is_mn ? mn(row, i) : sc(row, i)) & 15) << (nibble_at - at);
+          half |= ((is_mn ? Packer::mn(raw, row, i) : Packer::sc(raw, row, i)) & 15) << (nibble_at - at);
         }
       });
     }
