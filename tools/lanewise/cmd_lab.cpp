@@ -35,12 +35,7 @@ Job setup_lab(Arguments& arguments) {
   arguments.tokens(&options->tokens);
   arguments.number("--rounds", &options->rounds, 5, 1000, "Rounds that count in a run, 5 to 1000 (default: 15)");
   arguments.number("--runs", &options->runs, 1, 100, "Runs, up to 100 (default: 3)");
-  arguments
-      .option("--timing", &options->timing, "Seconds that one time takes at least (default: 0.006; on a GPU 0.001)")
-      .within(0.00001, 1.0)
-      .type_name("S");
-  arguments.number("--bytes", &options->bytes, 1, std::uint64_t{1} << 40U,
-                   "Bytes of copies of W (default: four last caches, at least 1 GiB)");
+  options->measuring.declare(arguments);
   arguments.option("--store", &options->store, "Of audit: results in this file (default: those in the cache)")
       .type_name("FILE");
   options->device.declare_device(arguments);

@@ -32,11 +32,10 @@ struct TuneOptions {
   std::string store;
   std::string json;
   double budget = 0;
-  double timing = 0;
   unsigned candidates = 12;
-  std::uint64_t bytes = 0;
   bool keep_nothing = false;
   DeviceOptions device;
+  TuneDeviceOptions measuring;
 };
 
 // Where no model is given: the matrices of two models that many run, in the formats that most files are in.
@@ -101,7 +100,7 @@ class TuneCommand {
   Exit run() {
     LW_ASSIGN(planes, parse_planes(options_.activation));
     wish_.planes = planes;
-    LW_ASSIGN(device, open_tune_device(options_.device, {options_.bytes, options_.timing}));
+    LW_ASSIGN(device, open_tune_device(options_.device, options_.measuring));
     LW_TRY(plan(*device));
     LW_TRY(check_json(options_.json));
     std::optional<Keeper> keeper;
@@ -222,12 +221,7 @@ Job setup_tune(Arguments& arguments) {
       .type_name("S");
   arguments.number("--candidates", &options->candidates, 1, 1000,
                    "Tiles measured beside the default, up to 1000 (default: 12)");
-  arguments
-      .option("--timing", &options->timing, "Seconds that one time takes at least (default: 0.006; on a GPU 0.001)")
-      .within(0.00001, 1.0)
-      .type_name("S");
-  arguments.number("--bytes", &options->bytes, 1, std::uint64_t{1} << 40U,
-                   "Bytes of copies of W (default: four last caches, at least 1 GiB)");
+  options->measuring.declare(arguments);
   const Argument store =
       arguments.option("--store", &options->store, "Keep results in this file (default: one a device in the cache)")
           .type_name("FILE");

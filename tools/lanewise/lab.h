@@ -20,8 +20,7 @@ struct LabOptions {
   std::vector<std::uint64_t> tokens{1, 2, 4, 8};
   unsigned rounds = 15;
   unsigned runs = 3;
-  double timing = 0;
-  std::uint64_t bytes = 0;
+  TuneDeviceOptions measuring;
   std::string store;
   std::string json;
   DeviceOptions device;

@@ -49,7 +49,7 @@ Result<LabBench> open_bench(const LabOptions& options) {
   bench.cols = cols;
   LW_ASSIGN(planes, parse_planes(options.activation));
   bench.planes = planes;
-  LW_ASSIGN(device, open_tune_device(options.device, {options.bytes, options.timing}));
+  LW_ASSIGN(device, open_tune_device(options.device, options.measuring));
   bench.device = std::move(device);
   const FormatInfo& info = format_info(bench.format);
   bench.layout = bench.device->usual_layout(info);

@@ -97,6 +97,14 @@ Result<std::unique_ptr<Activation>> make_activation(const MatrixWish& wish, Plan
   return std::move(made);
 }
 
+void TuneDeviceOptions::declare(Arguments& arguments) {
+  arguments.option("--timing", &timing_seconds, "Seconds that one time takes at least (default: 0.006; on a GPU 0.001)")
+      .within(0.00001, 1.0)
+      .type_name("S");
+  arguments.number("--bytes", &bytes, 1, std::uint64_t{1} << 40U,
+                   "Bytes of copies of W (default: four last caches, at least 1 GiB)");
+}
+
 Result<std::unique_ptr<TuneDevice>> open_tune_device(const DeviceOptions& device, const TuneDeviceOptions& options) {
   if (!parse_gpu_name(device.device)) return make_tune_cpu(thread_count(device), options);
   LW_ASSIGN(gpu, open_gpu(device.device));

@@ -10,6 +10,7 @@
 
 #include "device.h"
 #include "harness/case.h"
+#include "options.h"
 #include "tune/candidates.h"
 #include "tune/fingerprint.h"
 #include "tune/search.h"
@@ -102,6 +103,9 @@ class TuneDevice {
 struct TuneDeviceOptions {
   std::uint64_t bytes = 0;    ///< of copies of W; 0: the device's usual
   double timing_seconds = 0;  ///< that one time takes at least; 0: the device's usual
+
+  /// --timing and --bytes.
+  void declare(Arguments& arguments);
 };
 /// The one that the options name. check_device() has passed.
 Result<std::unique_ptr<TuneDevice>> open_tune_device(const DeviceOptions& device, const TuneDeviceOptions& options);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "compare_report.h"
 #include "report/axes.h"
 #include "report/plots.h"
 #include "report/strips.h"
@@ -126,23 +127,6 @@ std::vector<Trade> trades_of(const CompareRun& run) {
   return trades;
 }
 
-// "blk.12.attn_q.weight" as "blk.*.attn_q.weight".
-std::string kind_of(const std::string& name) {
-  std::string kind;
-  for (std::size_t at = 0; at < name.size();) {
-    const bool starts = at == 0 || name[at - 1] == '.' || name[at - 1] == '[';
-    std::size_t end = at;
-    while (end < name.size() && name[end] >= '0' && name[end] <= '9') ++end;
-    if (starts && end > at && (end == name.size() || name[end] == '.' || name[end] == ']')) {
-      kind += '*';
-      at = end;
-    } else {
-      kind += name[at++];
-    }
-  }
-  return kind;
-}
-
 }  // namespace
 
 std::optional<Figure> pareto(const CompareRun& run, const std::string& id) {
@@ -201,7 +185,7 @@ std::optional<Figure> tensor_errors(const CompareRun& run, const std::string& id
     std::vector<std::string> order;
     for (const CompareMatrix& matrix : file.matrices) {
       if (!matrix.output_error || !(*matrix.output_error > 0)) continue;
-      const std::string kind = kind_of(matrix.name);
+      const std::string kind = kind_of_name(matrix.name);
       if (!kinds.contains(kind)) order.push_back(kind);
       kinds[kind].push_back(&matrix);
     }
