@@ -182,7 +182,7 @@ struct Rows16Tiles {
         step.min_pairs[group / 2] = Decode::template min_pair<group / 2>(block);
       }
     });
-    unroll<0, (F::dgroup < 32 ? 2 : 1)>([&](auto g) __attribute__((always_inline)) {
+    unroll<0, (F::dgroup < 32 ? 2 : 1)>([&]([[maybe_unused]] auto g) __attribute__((always_inline)) {
       if constexpr (Piece * 32 % F::dgroup == 0) {
         constexpr int dgroup = Piece * 32 / F::dgroup + g;
         const int out = i * (int(F::elements) / F::dgroup) + dgroup;
@@ -279,7 +279,7 @@ struct Rows16Tiles {
         unroll<0, piece_lines>([&](auto line) __attribute__((always_inline)) {
           prefetch(fetch + (std::ptrdiff_t{i} * block_pieces + piece) * piece_bytes + line * 64);
         });
-        decode_piece<piece>(from, i, codes + i * (int(F::elements) / 4), decoded, held);
+        decode_piece<piece>(from, i, codes + std::ptrdiff_t{i} * (F::elements / 4), decoded, held);
       }
       if (finishes) finish_piece<piece>(finished, summed, work.a, i);
       // Last, since products take their time.
