@@ -80,7 +80,7 @@ TEST(Registry, TheDocumentedTableIsThisOne) {
       const std::size_t last = cell.find_last_not_of(" `");
       cells.push_back(first == std::string::npos ? "" : cell.substr(first, last - first + 1));
     }
-    if (cells.size() < 9 || find_format(cells[1]) == nullptr || cells[1] == "") continue;
+    if (cells.size() < 9 || find_format(cells[1]) == nullptr || cells[1].empty()) continue;
     ASSERT_LT(found, formats().size()) << line;
     const FormatInfo& info = formats()[found++];
     EXPECT_EQ(find_format(cells[1]), &info) << "in the order of formats.def: " << line;

@@ -50,7 +50,7 @@ class Device final : public VulkanDevice {
     vkEnumeratePhysicalDevices(instance_, &count, nullptr);
     std::vector<VkPhysicalDevice> devices(count);
     vkEnumeratePhysicalDevices(instance_, &count, devices.data());
-    for (const VkPhysicalDevice device : devices) {
+    for (VkPhysicalDevice device : devices) {
       if (find_queue(device)) {
         make_device();
         return "";

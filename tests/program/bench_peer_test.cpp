@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -33,7 +34,7 @@ struct Fake {
   std::string round = "echo time 10 5";
 
   [[nodiscard]] std::string in(const Directory& directory) const {
-    const std::string file = directory.file("peer");
+    std::string file = directory.file("peer");
     const std::string here = std::filesystem::path(file).parent_path().string();
     write_file(file, "#!/bin/sh\nhere='" + here +
                          "'\nasked=0\n"
@@ -113,7 +114,8 @@ TEST(BenchPeer, IsAskedTheSameCasesInEveryRound) {
   const std::string log = read_file(directory.file("log"));
   for (const std::string bytes : {"191488", "17408"}) {
     for (const std::string tokens : {"1", "8"}) {
-      EXPECT_EQ(count(log, "case q8_0 256 64 " + tokens + " 2 " + bytes + "\n"), 2U) << log;  // made ready, and timed
+      const std::string line = fmt::format("case q8_0 256 64 {} 2 {}\n", tokens, bytes);
+      EXPECT_EQ(count(log, line), 2U) << log;  // made ready, and timed
     }
   }
   EXPECT_EQ(count(log, "round"), 4U) << log;

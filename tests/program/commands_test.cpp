@@ -229,6 +229,9 @@ TEST_F(Commands, VerifyChoosesTensorsAndFormats) {
   const Json one = Json::parse(run({"verify", model_, "--format", "IQ2_XXS", "--tokens", "2", "--json", "-"}).out);
   EXPECT_EQ(one["total"]["cases"], 2);
   EXPECT_EQ(one["formats"].size(), 1u);
+  const Json all = Json::parse(run({"verify", model_, "--format", "all", "--tokens", "2", "--json", "-"}).out);
+  const Json any = Json::parse(run({"verify", model_, "--tokens", "2", "--json", "-"}).out);
+  EXPECT_EQ(all["total"], any["total"]);
 }
 
 TEST_F(Commands, VerifySyntheticAndProblems) {

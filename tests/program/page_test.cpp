@@ -192,9 +192,11 @@ TEST(ReportJson, DamageIsSurvived) {
 std::string bench_json(const std::string& format, const std::string& device) {
   std::string cases;
   for (const char* tokens : {"1", "4"}) {
-    cases += R"({"format":")" + format + R"(","rows":64,"cols":256,"tokens":)" + tokens + R"(,"device":")" + device +
-             R"(","kernel":"cpu.k","layout":"raw","activation":"x16","cold":true,"median_us":)" + tokens +
-             R"(.5,"bytes":9216,"ceiling_gbps":10,"peer_us":3,"peer_over_ours":2.0,"spread":0.01,"fraction":0.6},)";
+    cases +=
+        fmt::format(R"({{"format":"{}","rows":64,"cols":256,"tokens":{},"device":"{}","kernel":"cpu.k","layout":"raw",)"
+                    R"("activation":"x16","cold":true,"median_us":{}.5,"bytes":9216,"ceiling_gbps":10,"peer_us":3,)"
+                    R"("peer_over_ours":2.0,"spread":0.01,"fraction":0.6}},)",
+                    format, tokens, device, tokens);
   }
   cases.pop_back();
   return R"({"machine":{"cpu":")" + device + R"("},"ceiling_gbps":10,"peer":{"name":"other","version":"7"},"cases":[)" +

@@ -14,14 +14,6 @@
 namespace lanewise::program {
 namespace {
 
-// Those that are named, or all of them.
-Result<std::vector<Format>> chosen_formats(const std::vector<std::string>& names) {
-  if (names != std::vector<std::string>{"all"}) return parse_formats(names);
-  std::vector<Format> all;
-  for (const FormatInfo& info : lanewise::formats()) all.push_back(info.format);
-  return all;
-}
-
 const std::vector<std::string> default_formats{"q8_0", "q6_K", "q4_K", "q4_0", "iq2_xxs"};
 constexpr Shape default_shape{14336, 4096};
 
@@ -76,7 +68,7 @@ Result<BenchPlan> plan_model(const BenchOptions& options, const std::vector<Form
 
 Result<BenchPlan> plan_bench(const BenchOptions& options) {
   const bool defaults = options.formats.empty() && options.model.empty();
-  LW_ASSIGN(formats, chosen_formats(defaults ? default_formats : options.formats));
+  LW_ASSIGN(formats, parse_formats(defaults ? default_formats : options.formats));
   if (!options.model.empty()) return plan_model(options, formats);
   std::vector<Shape> shapes;
   for (const std::string& text : options.shapes) {

@@ -413,7 +413,7 @@ Job setup_verify(Arguments& arguments) {
               "A GGUF file, problem strings, both, or nothing: synthetic tensors of every format")
       .type_name("[MODEL] [PROBLEM...]");
   const Argument format =
-      arguments.list("--format", &options->formats, "Only these formats: q4_K,q6_K").type_name("F,...");
+      arguments.list("--format", &options->formats, "Only these formats: q4_K,q6_K, or all").type_name("F,...");
   const Argument tensor =
       arguments
           .option("--tensor", &options->tensor, "Of a model, only matrices whose name this regular expression matches")

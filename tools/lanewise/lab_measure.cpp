@@ -43,8 +43,8 @@ struct LabBench {
 // The first two words, TYPE and K.
 Result<LabBench> open_bench(const LabOptions& options) {
   LabBench bench;
-  LW_ASSIGN(formats, parse_formats({options.words[0]}));
-  bench.format = formats.front();
+  LW_ASSIGN(format, parse_format(options.words[0]));
+  bench.format = format;
   LW_ASSIGN(cols, whole_number("K", options.words[1]));
   bench.cols = cols;
   LW_ASSIGN(planes, parse_planes(options.activation));
@@ -215,9 +215,9 @@ Result<tune::Candidate> named(const LabBench& bench, const Problem& problem, con
 Result<BesideWish> parse_beside(const std::string& text) {
   const std::size_t comma = text.find(',');
   if (comma == std::string::npos) return make_error(LW_ERROR_ARGUMENT, "--beside takes TYPE,ROWS");
-  LW_ASSIGN(formats, parse_formats({text.substr(0, comma)}));
+  LW_ASSIGN(format, parse_format(text.substr(0, comma)));
   LW_ASSIGN(rows, whole_number("ROWS of --beside", text.substr(comma + 1)));
-  return BesideWish{formats.front(), rows};
+  return BesideWish{format, rows};
 }
 
 }  // namespace

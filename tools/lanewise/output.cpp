@@ -82,7 +82,7 @@ std::string follow_links(std::string path) {
     const ssize_t length = ::readlink(path.c_str(), text.data(), text.size());
     if (length < 0 || static_cast<std::size_t>(length) == text.size()) break;
     const std::string target(text.data(), static_cast<std::size_t>(length));
-    path = target.starts_with('/') ? target : folder_of(path) + "/" + target;
+    path = target.starts_with('/') ? target : folder_of(path).append("/").append(target);
   }
   return path;
 }

@@ -10,17 +10,23 @@
 
 namespace lanewise::program {
 
+Result<Format> parse_format(const std::string& name) {
+  if (const FormatInfo* info = find_format(name)) return info->format;
+  std::string known;
+  for (const FormatInfo& info : formats()) known += fmt::format("{}{}", known.empty() ? "" : ", ", info.name);
+  return make_error(LW_ERROR_ARGUMENT,
+                    fmt::format("there is no format '{}': there are {}", gguf::escape_for_terminal(name, 40), known));
+}
+
 Result<std::vector<Format>> parse_formats(const std::vector<std::string>& names) {
   std::vector<Format> list;
+  if (names == std::vector<std::string>{"all"}) {
+    for (const FormatInfo& info : formats()) list.push_back(info.format);
+    return list;
+  }
   for (const std::string& name : names) {
-    if (const FormatInfo* info = find_format(name)) {
-      list.push_back(info->format);
-      continue;
-    }
-    std::string known;
-    for (const FormatInfo& info : formats()) known += fmt::format("{}{}", known.empty() ? "" : ", ", info.name);
-    return make_error(LW_ERROR_ARGUMENT,
-                      fmt::format("there is no format '{}': there are {}", gguf::escape_for_terminal(name, 40), known));
+    LW_ASSIGN(format, parse_format(name));
+    list.push_back(format);
   }
   return list;
 }

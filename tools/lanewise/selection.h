@@ -14,7 +14,9 @@
 
 namespace lanewise::program {
 
-/// Errors of all three: LW_ERROR_ARGUMENT, with the names there are.
+/// Errors of all four: LW_ERROR_ARGUMENT, with the names there are.
+Result<Format> parse_format(const std::string& name);
+/// Those that are named; of "all" alone, all.
 Result<std::vector<Format>> parse_formats(const std::vector<std::string>& names);
 Result<std::vector<Planes>> parse_planes_list(const std::vector<std::string>& names);
 Result<Layout> parse_layout(std::string_view name);
