@@ -5,28 +5,24 @@
 #include <cstdint>
 
 #include "backends/cpu/floats.h"
-#include "backends/cpu/prefetch.h"
 
 namespace lanewise::LW_TARGET {
 
 template <class F, int T>
-struct FloatRow {
+struct FloatRows {
   static constexpr int vectors = 4;  // of sixteen: 64 elements
   static constexpr std::uint64_t stretch = 64;
 
+  template <bool Limited>
   static LW_AI Float weights(const std::uint8_t* at) {
-    const Word raw = F::bytes == 4 ? load_words(at) : load_halves(at);
-    // |w| of an F16 lies between 2^-24 and 2^16.
-    if constexpr (F::limited) {
-      return limited(F::value(raw));
-    } else {
-      return F::value(raw);
-    }
+    const Float value = F::value(F::bytes == 4 ? load_words(at) : load_halves(at));
+    if constexpr (Limited) return limited(value);
+    return value;
   }
-  /// One stretch of 64 elements.
-  static LW_AI void add(const std::uint8_t* w, const float* const* x, std::uint64_t k, Float (*a)[vectors]) {
+  template <bool Limited>
+  static LW_AI void add_as(const std::uint8_t* w, const float* const* x, std::uint64_t k, Float (*a)[vectors]) {
     unroll<0, vectors>([&](auto v) __attribute__((always_inline)) {
-      const Float weight = weights(w + v * 16 * F::bytes);
+      const Float weight = weights<Limited>(w + v * 16 * F::bytes);
       unroll<0, T>([&](auto t) __attribute__((always_inline)) {
         const Float value = load_floats(x[t] + k + v * 16);
         // An exact product may be fused with the addition.
@@ -34,44 +30,58 @@ struct FloatRow {
       });
     });
   }
-
-  static void row(FloatsCall& call) {
-    const std::uint64_t steps = (call.cols + 255) / 256;
-    float r[T][8];
-    std::uint64_t k = 0;
-    for (std::uint64_t g = 0; g < 8; ++g) {
-      const std::uint64_t end = (g + 1 == 8 ? steps : ((g + 1) * steps + 7) / 8) * 256;
-      Float a[T][vectors];
-      unroll<0, T>([&](auto t) __attribute__((always_inline)) {
-        unroll<0, vectors>([&](auto v) __attribute__((always_inline)) { a[t][v] = zero_float(); });
-      });
-      for (; k < end && k + stretch <= call.cols; k += stretch) {
-        const std::uint8_t* w = call.row + k * F::bytes;
-        for (std::uint64_t line = 0; line < stretch * F::bytes; line += 64) prefetch(w + prefetch_ahead + line);
-        add(w, call.x, k, a);
+  /// One stretch of 64 elements. Limits are applied where a weight is near them, or zero: BF16 0.74 -> 0.9 of the
+  /// ceiling at one token.
+  static LW_AI void add(const std::uint8_t* w, const float* const* x, std::uint64_t k, Float (*a)[vectors]) {
+    // |w| of an F16 lies between 2^-24 and 2^16.
+    if constexpr (F::limited) {
+      if (!within_limits<F::bytes>(w)) {
+        add_as<true>(w, x, k, a);
+        return;
       }
-      if (k < end && k < call.cols) {
-        // What is left, padded with zeros: adding +0 to a sum that began at +0 changes no bit.
-        alignas(64) std::uint8_t last[stretch * F::bytes] = {};
-        __builtin_memcpy(last, call.row + k * F::bytes, (call.cols - k) * F::bytes);
-        add(last, call.x, k, a);
-        k = end;
-      }
-      unroll<0, T>([&](auto t) __attribute__((always_inline)) {
-        // a[j] + a[j + 32], then + 16; the rest within a vector.
-        r[t][g] = fold16((a[t][0] + a[t][2]) + (a[t][1] + a[t][3]));
-      });
     }
-    for (int t = 0; t < T; ++t) {
-      const float y = ((r[t][0] + r[t][1]) + (r[t][2] + r[t][3])) + ((r[t][4] + r[t][5]) + (r[t][6] + r[t][7])) + 0.0F;
-      call.y[t] = y != y ? __builtin_bit_cast(float, 0x7FC00000u) : y;
+    add_as<false>(w, x, k, a);
+  }
+
+  static void rows(const FloatsCall& call) {
+    for (std::uint32_t g = call.first; g < call.last; ++g) {
+      for (std::uint32_t r = 0; r < call.count; ++r) {
+        const std::uint8_t* row = call.rows + r * call.row_bytes;
+        const std::uint64_t end = call.bounds[g + 1];
+        std::uint64_t k = call.bounds[g];
+        Float a[T][vectors];
+        unroll<0, T>([&](auto t) __attribute__((always_inline)) {
+          unroll<0, vectors>([&](auto v) __attribute__((always_inline)) { a[t][v] = zero_float(); });
+        });
+        for (; k + stretch <= end; k += stretch) {
+          const std::uint8_t* w = row + k * F::bytes;
+          for (int line = 0; line < static_cast<int>(stretch * F::bytes); line += 64) {
+            prefetch(w + call.far + line);
+            prefetch_near(w + call.near + line);
+          }
+          add(w, call.x, k, a);
+        }
+        if (k < end) {
+          // What is left, padded with zeros: adding +0 to a sum that began at +0 changes no bit.
+          alignas(64) std::uint8_t last[stretch * F::bytes] = {};
+          __builtin_memcpy(last, row + k * F::bytes, (end - k) * F::bytes);
+          add(last, call.x, k, a);
+        }
+        // a[j] + a[j + 32], then + 16; the rest within a vector.
+        Float sums[T];
+        unroll<0, T>([&](auto t)
+                         __attribute__((always_inline)) { sums[t] = (a[t][0] + a[t][2]) + (a[t][1] + a[t][3]); });
+        float folded[T];
+        fold16<T>(sums, folded);
+        for (int t = 0; t < T; ++t) call.sums[g][t][r] = folded[t];
+      }
     }
   }
 };
 
 template <class F>
 constexpr FloatKernels float_kernels() {
-  return {{FloatRow<F, 1>::row, FloatRow<F, 2>::row, FloatRow<F, 4>::row}};
+  return {{FloatRows<F, 1>::rows, FloatRows<F, 2>::rows, FloatRows<F, 4>::rows}};
 }
 
 }  // namespace lanewise::LW_TARGET

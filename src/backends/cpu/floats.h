@@ -1,6 +1,7 @@
-// The float formats' kernels: one row at a time, a vector along it. One entry a target and format.
+// The float formats' kernels: along a row, a vector of it at a time. One entry a target and format.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace lanewise {
@@ -10,18 +11,23 @@ class Activation;
 struct OutputView;
 
 inline constexpr int most_float_tokens = 4;
+inline constexpr int most_float_rows = 16;
 
-/// One row times up to four tokens.
+/// Some rows times up to four tokens, eighth by eighth of K.
 struct FloatsCall {
-  const std::uint8_t* row;
-  std::uint64_t cols;
-  const float* x[most_float_tokens];  ///< each padded to whole super-blocks with zeros
-  float y[most_float_tokens];
+  const std::uint8_t* rows;
+  std::uint64_t row_bytes;
+  std::uint32_t count;                                ///< of rows
+  const float* x[most_float_tokens];                  ///< each padded to whole super-blocks with zeros
+  const std::uint64_t* bounds;                        ///< eighth g: elements bounds[g] to bounds[g + 1]
+  std::uint32_t first, last;                          ///< the eighths from `first` to before `last`
+  std::ptrdiff_t far, near;                           ///< what to prefetch, from where it reads
+  float (*sums)[most_float_tokens][most_float_rows];  ///< of eighth g, token t and row r at [g][t][r]
 };
-using FloatsRow = void (*)(FloatsCall& call);
+using FloatsRows = void (*)(const FloatsCall& call);
 
 struct FloatKernels {
-  FloatsRow row[3];  ///< 1, 2 and 4 tokens
+  FloatsRows rows[3];  ///< 1, 2 and 4 tokens
 };
 
 /// A kernel of kernels.def (see CpuLaunch), on GGUF's rows.

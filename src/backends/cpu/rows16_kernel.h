@@ -10,10 +10,18 @@
 #include <type_traits>
 
 #include "arithmetic/columns.h"
+#include "backends/cpu/prefetch.h"
 #include "backends/cpu/rows16.h"
 #include "backends/cpu/rows16_decode.h"
 
 namespace lanewise::LW_TARGET {
+
+/// What is prefetched while a super-block is multiplied: into the second cache, and into the first.
+struct Fetch {
+  const std::uint8_t* far;
+  const std::uint8_t* near;
+  LW_AI Fetch operator+(std::ptrdiff_t bytes) const { return {far + bytes, near + bytes}; }
+};
 
 /// The super-blocks of one tile, in either layout.
 template <class F>
@@ -22,7 +30,7 @@ class TileSteps {
   struct Step {
     const std::uint8_t* words;
     const std::uint8_t* behind;  ///< the bytes beside the words
-    const std::uint8_t* fetch;   ///< what to prefetch meanwhile
+    Fetch fetch;                 ///< what to prefetch meanwhile
   };
   LW_AI explicit TileSteps(const Rows16Call& call)
       : call_(call), words_(Packing<F>::tile_words(call.cols)), tile_bytes_(call.cols / F::elements * F::bytes * 16) {}
@@ -33,22 +41,31 @@ class TileSteps {
     constexpr std::uint64_t beside_step = Packing<F>::beside_step;
     if (call_.packed == nullptr) {
       Packing<F>::step(call_.rows, b, Packing<F>::blocks_of(call_.cols, b), scratch, scratch + word_step);
-      return {scratch, scratch + word_step, call_.next + b * Packing<F>::step_bytes};
+      const std::uint8_t* next = call_.next + b * Packing<F>::step_bytes;
+      prefetch_beside(next + word_step);
+      return {scratch, scratch + word_step, {next, scratch}};
     }
     const std::uint8_t* behind = call_.packed + words_ + b * beside_step;
-    // Ahead among words: past a tile's they go on in the next tile's.
-    const std::uint8_t* fetch = call_.packed;
-    std::uint64_t ahead = b * word_step + call_.ahead;
-    for (; ahead >= words_; ahead -= words_) fetch += tile_bytes_;
-    if constexpr (beside_step != 0) {
-      for (std::uint64_t line = 0; line < beside_step; line += 64) {
-        prefetch(behind + call_.ahead / word_step * beside_step + line);
-      }
-    }
-    return {call_.packed + b * word_step, behind, fetch + ahead};
+    prefetch_beside(behind + call_.ahead / word_step * beside_step);
+    return {call_.packed + b * word_step,
+            behind,
+            {word_at(b * word_step + call_.ahead), word_at(b * word_step + near_ahead)}};
   }
 
  private:
+  /// Byte `at` of the tile's words; past its end they go on in the next tile's.
+  LW_AI const std::uint8_t* word_at(std::uint64_t at) const {
+    const std::uint8_t* tile = call_.packed;
+    for (; at >= words_; at -= words_) tile += tile_bytes_;
+    return tile + at;
+  }
+
+  /// What the kernels' own prefetches, as many as a super-block has words, leave.
+  static LW_AI void prefetch_beside(const std::uint8_t* at) {
+    constexpr std::uint64_t bytes = Packing<F>::beside_step;
+    for (std::uint64_t line = 0; line < bytes; line += 64) prefetch(at + line);
+  }
+
   const Rows16Call& call_;
   std::uint64_t words_, tile_bytes_;
 };
@@ -97,11 +114,18 @@ struct Rows16 {
   // Chunks whose sums run side by side: a dot product's result is ready after some seven cycles, in which fourteen can
   // start, so that eight sums alone would leave half of the machine idle.
   static constexpr int sides = 2 * columns <= most_sums && 256 / chunk >= 2 && columns > 2 ? 2 : 1;
+  // Whether codes go from W through registers to their products. Such text is long: in three planes, which are rare, it
+  // isn't compiled.
+  static constexpr bool in_registers = T < 4 && many_registers && P < 3;
   // The order in which this format's codes come.
   static constexpr std::uint32_t elements_at = F::run == 16 ? at.quads : F::run == 32 ? at.eights : at.codes;
-  // Lines of W that are prefetched while a chunk is multiplied.
-  static constexpr int chunk_bytes = static_cast<int>(Packing<F>::step_bytes) * chunk / 256;
+  // Lines of W's words that are prefetched while a chunk is multiplied: those of its block that fall to it, each once,
+  // or (where the chunk is known at run time only) as many as its own codes may reach into.
+  static constexpr int block_lines = int(F::bytes) / 4;
+  static constexpr int block_chunks = int(F::elements) / chunk;
+  static constexpr int chunk_bytes = block_lines * 64 / block_chunks;
   static constexpr int lines = (chunk_bytes + 63) / 64;
+  static constexpr int first_line(int c) { return c * block_lines / block_chunks; }
 
   struct State {
     Float a[Batches][T][chains];
@@ -148,17 +172,24 @@ struct Rows16 {
   struct Nothing {
     LW_AI void operator()(int) const {}
   };
-  /// Adds the dot products of `Sides` chunks from element k on; also(q) after the products of the q-th quads.
-  template <int Sides, class Also = Nothing>
-  static LW_AI void dots(const Word* codes, const std::uint8_t* x, int k, const std::uint8_t* fetch, Int (*s)[columns],
+  /// Adds the dot products of `Sides` chunks from element k on; also(q) after the products of the q-th quads. Of the
+  /// lines from `fetch` on, those of the block's chunk `Chunk`; any_chunk: those of the chunks, which begin at `fetch`.
+  static constexpr int any_chunk = -1;
+  template <int Sides, int Chunk = any_chunk, class Also = Nothing>
+  static LW_AI void dots(const Word* codes, const std::uint8_t* x, int k, Fetch fetch, Int (*s)[columns],
                          Also also = {}) {
+    constexpr int first = Chunk == any_chunk ? 0 : first_line(Chunk);
+    constexpr int count = Chunk == any_chunk ? lines * Sides : first_line(Chunk + 1) - first;
     const std::int8_t* row = reinterpret_cast<const std::int8_t*>(x + elements_at) + k;
     dot_chunk<quads, columns, Sides, F::max_code + F::bias>(
         codes, row, s[0], [&](auto q) __attribute__((always_inline)) {
           // Prefetches in step with the products: a burst of them fills the line-fill buffers and stalls.
-          unroll<0, lines * Sides>([&](auto line) __attribute__((always_inline)) {
-            if constexpr (line * quads / (lines * Sides) == q) {
-              prefetch(fetch + line / lines * chunk_bytes + line % lines * 64);
+          unroll<0, count>([&](auto line) __attribute__((always_inline)) {
+            if constexpr (line * quads / count == q) {
+              constexpr int at_line =
+                  Chunk == any_chunk ? line / lines * chunk_bytes + line % lines * 64 : (first + line) * 64;
+              prefetch(fetch.far + at_line);
+              if constexpr (in_registers) prefetch_near(fetch.near + at_line);
             }
           });
           also(q);
@@ -266,8 +297,8 @@ struct Rows16 {
   }
 
   /// One or two tokens, every code in registers: the block whose elements start at k.
-  static LW_AI void block_in_registers(const BlockVectors<F>& block, const std::uint8_t* x, int k,
-                                       const std::uint8_t* fetch, Float (*a)[chains]) {
+  static LW_AI void block_in_registers(const BlockVectors<F>& block, const std::uint8_t* x, int k, Fetch fetch,
+                                       Float (*a)[chains]) {
     Word codes[F::elements / 4];
     typename Decode::Held held;
     if constexpr (F::run != 0) Decode::template run<0>(block, codes, held);
@@ -296,7 +327,7 @@ struct Rows16 {
             }
           }
         };
-        dots<1>(codes + c * quads, x, k + c * chunk, fetch + std::ptrdiff_t{c} * chunk_bytes, s, make_next);
+        dots<1, c>(codes + c * quads, x, k + c * chunk, fetch, s, make_next);
         if constexpr (left != 0 && parts == 0) {
           unroll<0, columns>([&](auto n) __attribute__((always_inline)) { s[0][n] = s[0][n] >> left; });
         }
@@ -336,8 +367,7 @@ struct Rows16 {
   }
   /// Chunks c to c + Sides - 1, each a d-group.
   template <int Sides>
-  static LW_AI void whole_dgroups(const SuperBlock& w, const std::uint8_t* x, int c, const std::uint8_t* fetch,
-                                  Float (*a)[chains]) {
+  static LW_AI void whole_dgroups(const SuperBlock& w, const std::uint8_t* x, int c, Fetch fetch, Float (*a)[chains]) {
     Int s[Sides][columns];
     unroll<0, Sides>([&](auto i) __attribute__((always_inline)) { start<true>(x, (c + i) * chunk, s[i]); });
     dots<Sides>(w.codes + c * quads, x, c * chunk, fetch + std::ptrdiff_t{c} * chunk_bytes, s);
@@ -352,7 +382,7 @@ struct Rows16 {
     });
   }
   /// A d-group of several chunks with sub-scales.
-  static LW_AI void scaled_dgroup(const SuperBlock& w, const std::uint8_t* x, int dgroup, const std::uint8_t* fetch,
+  static LW_AI void scaled_dgroup(const SuperBlock& w, const std::uint8_t* x, int dgroup, Fetch fetch,
                                   Float (*a)[chains]) {
     Sums total;
     unroll<0, sums>([&](auto c) __attribute__((always_inline)) {
@@ -376,7 +406,7 @@ struct Rows16 {
     finish_from_memory(w, x, dgroup, total, a);
   }
   /// A d-group of several chunks without sub-scales: the dot products run on from chunk to chunk.
-  static LW_AI void plain_dgroup(const SuperBlock& w, const std::uint8_t* x, int dgroup, const std::uint8_t* fetch,
+  static LW_AI void plain_dgroup(const SuperBlock& w, const std::uint8_t* x, int dgroup, Fetch fetch,
                                  Float (*a)[chains]) {
     Int s[sides][columns];
     unroll<0, sides>([&](auto i) __attribute__((always_inline)) {
@@ -395,7 +425,7 @@ struct Rows16 {
     finish_from_memory(w, x, dgroup, total, a);
   }
   /// `blocks` blocks, decoded into the first cache, times one batch.
-  static LW_AI void batch_from_memory(const SuperBlock& w, int blocks, const std::uint8_t* x, const std::uint8_t* fetch,
+  static LW_AI void batch_from_memory(const SuperBlock& w, int blocks, const std::uint8_t* x, Fetch fetch,
                                       Float (*a)[chains]) {
     const int count = blocks * dgroups;
     int g = 0;
@@ -417,13 +447,12 @@ struct Rows16 {
 
   /// One super-block of `blocks` blocks, fewer than all only at the end of a row.
   static LW_AI void super_block(const std::uint8_t* tile, const std::uint8_t* behind, int blocks, const std::uint8_t* x,
-                                int batches, const std::uint8_t* fetch, State& state) {
-    // Unrolled text is long: in three planes, which are rare, it isn't compiled once more.
-    if constexpr (T < 4 && many_registers && P < 3) {
+                                int batches, Fetch fetch, State& state) {
+    if constexpr (in_registers) {
 #pragma GCC unroll 1
       for (int i = 0; i < blocks; ++i) {
         block_in_registers(BlockVectors<F>::at(tile, behind, i), x, i * static_cast<int>(F::elements),
-                           fetch + std::ptrdiff_t{i} * (std::ptrdiff_t{F::elements} / chunk * chunk_bytes), state.a[0]);
+                           fetch + std::ptrdiff_t{i} * block_lines * 64, state.a[0]);
       }
     } else {
       SuperBlock decoded;

@@ -324,7 +324,7 @@ struct Rows16Tiles {
         const auto decoded = steps.at(s, scratch[s % 2]);
         step.words = decoded.words;
         behind = decoded.behind;
-        fetch = decoded.fetch;
+        fetch = decoded.fetch.far;
       }
       if constexpr (blocks == 1) {
         block<0>(work, 0, s, behind, fetch);

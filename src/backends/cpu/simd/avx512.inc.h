@@ -133,6 +133,7 @@ LW_AI Int dot_pairs(Int sum, Word pair, const std::int32_t* x) {
 }
 LW_AI Int dot_pairs(Int sum, Word pair, Word x) { return _mm512_dpwssd_epi32(sum.raw(), pair.raw(), x.raw()); }
 LW_AI void prefetch(const std::uint8_t* at) { asm volatile("prefetcht1 %0" : : "m"(*at)); }
+LW_AI void prefetch_near(const std::uint8_t* at) { asm volatile("prefetcht0 %0" : : "m"(*at)); }
 
 /// 2^(biased - 127), +0 below 2^-126, +infinity above 2^90.
 LW_AI Float biased_power(Int biased) {
@@ -157,12 +158,54 @@ LW_AI Float limited(Float a) {
   const __m512i infinite = _mm512_or_si512(_mm512_xor_si512(bits, magnitude), _mm512_set1_epi32(0x7F800000));
   return (V32f)_mm512_mask_mov_epi32(_mm512_maskz_mov_epi32(least, bits), most & finite, infinite);
 }
-/// Sum of the lanes, by halves.
-LW_AI float fold16(Float a) {
-  const __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(a.raw()), _mm512_extractf32x8_ps(a.raw(), 1));
-  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
-  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
-  return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+/// Whether limited() changes none of the 64 weights at `at`, of 2 bytes (BF16) or 4; a zero counts as changed.
+template <int Bytes>
+LW_AI bool within_limits(const std::uint8_t* at) {
+  if constexpr (Bytes == 2) {
+    __mmask32 within = ~__mmask32{0};
+    unroll<0, 2>([&](auto v) __attribute__((always_inline)) {
+      const __m512i magnitude = _mm512_and_si512(_mm512_loadu_si512(at + v * 64), _mm512_set1_epi16(0x7FFF));
+      const __m512i above = _mm512_sub_epi16(magnitude, _mm512_set1_epi16(64 << 7));
+      within &= _mm512_cmplt_epu16_mask(above, _mm512_set1_epi16((190 - 64) << 7));
+    });
+    return within == ~__mmask32{0};
+  } else {
+    __mmask16 within = 0xFFFF;
+    unroll<0, 4>([&](auto v) __attribute__((always_inline)) {
+      const __m512i magnitude = _mm512_and_si512(_mm512_loadu_si512(at + v * 64), _mm512_set1_epi32(0x7FFFFFFF));
+      const __m512i above = _mm512_sub_epi32(magnitude, _mm512_set1_epi32(64 << 23));
+      within &= _mm512_cmplt_epu32_mask(above, _mm512_set1_epi32((190 - 64) << 23));
+    });
+    return within == 0xFFFF;
+  }
+}
+/// Sums of the lanes of `Count` vectors, by halves.
+template <int Count>
+LW_AI void fold16(const Float* a, float* out) {
+  if constexpr (Count == 4) {
+    // All four at once: the halves of two of them side by side, then the quarters of all.
+    __m512 halves[2];
+    unroll<0, 2>([&](auto i) __attribute__((always_inline)) {
+      const __m512 low = _mm512_shuffle_f32x4(a[2 * i].raw(), a[2 * i + 1].raw(), 0x44);
+      const __m512 high = _mm512_shuffle_f32x4(a[2 * i].raw(), a[2 * i + 1].raw(), 0xEE);
+      halves[i] = _mm512_add_ps(low, high);
+    });
+    const __m512 four = _mm512_add_ps(_mm512_shuffle_f32x4(halves[0], halves[1], 0x88),
+                                      _mm512_shuffle_f32x4(halves[0], halves[1], 0xDD));
+    const __m512 two = _mm512_add_ps(four, _mm512_permute_ps(four, 0x4E));
+    const __m512 one = _mm512_add_ps(two, _mm512_permute_ps(two, 0xB1));
+    out[0] = _mm512_cvtss_f32(one);
+    out[1] = _mm_cvtss_f32(_mm512_extractf32x4_ps(one, 1));
+    out[2] = _mm_cvtss_f32(_mm512_extractf32x4_ps(one, 2));
+    out[3] = _mm_cvtss_f32(_mm512_extractf32x4_ps(one, 3));
+  } else {
+    unroll<0, Count>([&](auto i) __attribute__((always_inline)) {
+      const __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(a[i].raw()), _mm512_extractf32x8_ps(a[i].raw(), 1));
+      const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+      const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+      out[i] = _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+    });
+  }
 }
 LW_AI void store(float* at, Float a) { _mm512_storeu_ps(at, a.raw()); }
 

@@ -211,6 +211,7 @@ LW_AI Int dot_pairs(Int sum, Word pair, Word x) {
 }
 LW_AI Int dot_pairs(Int sum, Word pair, const std::int32_t* x) { return dot_pairs(sum, pair, Word((std::uint32_t)*x)); }
 LW_AI void prefetch(const std::uint8_t* at) { asm volatile("prfm pldl2keep, [%0]" : : "r"(at)); }
+LW_AI void prefetch_near(const std::uint8_t* at) { asm volatile("prfm pldl1keep, [%0]" : : "r"(at)); }
 
 LW_AI V32f biased_power(V32i biased) {
   const int32x4_t raised = vmaxq_s32((int32x4_t)biased, vdupq_n_s32(0));

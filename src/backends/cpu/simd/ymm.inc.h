@@ -184,6 +184,7 @@ LW_AI Int dot_pairs(Int sum, Word pair, Word x) {
   return sum + Int(_mm256_madd_epi16(pair.raw(0), x.raw(0)), _mm256_madd_epi16(pair.raw(1), x.raw(1)));
 }
 LW_AI void prefetch(const std::uint8_t* at) { asm volatile("prefetcht1 %0" : : "m"(*at)); }
+LW_AI void prefetch_near(const std::uint8_t* at) { asm volatile("prefetcht0 %0" : : "m"(*at)); }
 
 LW_AI __m256 biased_power_half(__m256i biased) {
   const __m256i raised = _mm256_max_epi32(biased, _mm256_setzero_si256());
@@ -213,12 +214,35 @@ LW_AI __m256 limited_half(__m256 a) {
 }
 /// A weight as the arithmetic takes it: 0 below 2^-63, infinite from 2^63 on; a NaN stays one.
 LW_AI Float limited(Float a) { return {(V32f)limited_half(a.raw(0)), (V32f)limited_half(a.raw(1))}; }
-/// Sum of the lanes, by halves.
-LW_AI float fold16(Float a) {
-  const __m256 eight = _mm256_add_ps(a.raw(0), a.raw(1));
-  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
-  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
-  return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+/// Whether limited() changes none of the 64 weights at `at`, of 2 bytes (BF16) or 4; a zero counts as changed.
+template <int Bytes>
+LW_AI bool within_limits(const std::uint8_t* at) {
+  __m256i beyond = _mm256_setzero_si256();
+  unroll<0, 2 * Bytes>([&](auto v) __attribute__((always_inline)) {
+    const __m256i weights = _mm256_loadu_si256((const __m256i*)(at + v * 32));
+    if constexpr (Bytes == 2) {
+      const __m256i magnitude = _mm256_and_si256(weights, _mm256_set1_epi16(0x7FFF));
+      const __m256i above = _mm256_sub_epi16(magnitude, _mm256_set1_epi16(64 << 7));
+      beyond = _mm256_or_si256(beyond, _mm256_subs_epu16(above, _mm256_set1_epi16(((190 - 64) << 7) - 1)));
+    } else {
+      const __m256i magnitude = _mm256_and_si256(weights, _mm256_set1_epi32(0x7FFFFFFF));
+      const __m256i least = _mm256_set1_epi32(64 << 23);
+      const __m256i most = _mm256_set1_epi32((190 << 23) - 1);
+      beyond = _mm256_or_si256(beyond, _mm256_cmpgt_epi32(least, magnitude));
+      beyond = _mm256_or_si256(beyond, _mm256_cmpgt_epi32(magnitude, most));
+    }
+  });
+  return _mm256_testz_si256(beyond, beyond) != 0;
+}
+/// Sums of the lanes of `Count` vectors, by halves.
+template <int Count>
+LW_AI void fold16(const Float* a, float* out) {
+  unroll<0, Count>([&](auto i) __attribute__((always_inline)) {
+    const __m256 eight = _mm256_add_ps(a[i].raw(0), a[i].raw(1));
+    const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    out[i] = _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+  });
 }
 LW_AI void store(float* at, Float a) {
   _mm256_storeu_ps(at, a.raw(0));
