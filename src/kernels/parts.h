@@ -10,13 +10,15 @@
 
 namespace lanewise {
 
-// A part costs a few microseconds to hand out: it gets at least so many rows (a cache line of y) and bytes of weights,
-// counted once a token.
+// A part gets at least so many rows (a cache line of y) and bytes of weights, counted once a token.
 inline constexpr std::uint64_t least_part_rows = 16;
-inline constexpr std::uint64_t least_part_bytes = std::uint64_t{16} << 10;
+inline constexpr std::uint64_t least_part_bytes = std::uint64_t{64} << 10;
+// Less than this isn't cut at all: waking a thread takes longer than it would save.
+inline constexpr std::uint64_t least_shared_bytes = std::uint64_t{192} << 10;
 
-// Parts a thread: so many that a thread that was interrupted delays the call by a fraction of its share.
-inline constexpr std::uint32_t parts_a_thread = 4;
+// Parts a thread: so many that a thread that was interrupted delays the call by a fraction of its share. More cost next
+// to nothing, since a thread's parts are neighbours (shares.h).
+inline constexpr std::uint32_t parts_a_thread = 16;
 
 struct RowRange {
   std::uint64_t begin;
@@ -43,7 +45,7 @@ inline RowRange whole_tiles(const KernelDesc& kernel, RowRange rows, std::uint64
 /// Parts that a product of so many rows, bytes of weights and vectors of y is worth, of at most `most`.
 inline std::uint32_t count_parts(std::uint64_t rows, std::uint64_t bytes, std::uint64_t outputs, std::uint32_t most) {
   const std::uint64_t work = checked_mul(bytes, outputs).value_or(UINT64_MAX);
-  const std::uint64_t worth = std::min(rows / least_part_rows, work / least_part_bytes);
+  const std::uint64_t worth = work < least_shared_bytes ? 1 : std::min(rows / least_part_rows, work / least_part_bytes);
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(worth, 1, most));
 }
 

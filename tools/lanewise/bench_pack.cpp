@@ -14,6 +14,7 @@
 #include "backends/cpu/cpu.h"
 #include "bench_machine.h"
 #include "bench_run.h"
+#include "kernels/shares.h"
 #include "model.h"
 
 namespace lanewise::program {
@@ -35,13 +36,13 @@ struct Item {
   std::uint64_t begin, end;  // units
 };
 
-// Calls task(i) for every i below `count`, whichever thread is free; gives the seconds it took.
+// Calls task(i) for every i below `count`, as the library shares out parts; gives the seconds it took.
 template <class Task>
 double share_out(Crew& crew, std::uint64_t count, const Task& task) {
-  std::atomic<std::uint64_t> next = 0;
+  PartShares shares(static_cast<std::uint32_t>(count), crew.threads());
   const auto start = Clock::now();
-  crew.run([&](std::uint32_t) {
-    for (std::uint64_t i = next++; i < count; i = next++) task(i);
+  crew.run([&](std::uint32_t thread) {
+    for (std::uint32_t i = 0; shares.take(thread, i);) task(i);
   });
   return std::chrono::duration<double>(Clock::now() - start).count();
 }

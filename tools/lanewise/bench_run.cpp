@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <map>
@@ -15,6 +14,7 @@
 #include "exit_codes.h"
 #include "harness/fill.h"
 #include "kernels/kernel.h"
+#include "kernels/shares.h"
 
 namespace lanewise::program {
 namespace {
@@ -167,13 +167,13 @@ class Group {
     w.data = memory_.data() + next_copy_ * stride_;
     next_copy_ = (next_copy_ + 1) % copies_;
     const OutputView y{window.y.data(), Dtype::f32, raw_.rows};
-    // As the library does: whoever is done takes the next piece. Halves fixed beforehand make the faster thread wait,
-    // on a machine shared with others for a tenth of the call.
+    // As the library does: whoever is done helps the others. Halves fixed beforehand make the faster thread wait, on a
+    // machine shared with others for a tenth of the call.
     const std::uint64_t pieces =
         std::clamp<std::uint64_t>(raw_.bytes() / piece_bytes, crew_.threads(), most_pieces * crew_.threads());
-    std::atomic<std::uint64_t> next = 0;
-    crew_.run([&](std::uint32_t) {
-      for (std::uint64_t piece = next++; piece < pieces; piece = next++) {
+    PartShares shares(static_cast<std::uint32_t>(pieces), crew_.threads());
+    crew_.run([&](std::uint32_t thread) {
+      for (std::uint32_t piece = 0; shares.take(thread, piece);) {
         const Range rows = range_of(raw_.rows, window.kernel->tile.rows, piece, pieces);
         if (rows.begin >= rows.end) continue;
         if (group_.replacement) {

@@ -4,28 +4,22 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
 #include <exception>
+
+#include "kernels/shares.h"
 
 namespace lanewise {
 
-// A call of run(). Parts are handed out by `next`; the mutex orders everything else.
+// A call of run(). The mutex orders everything but who takes which part.
 struct Pool::Job {
   Task task;
   void* context;
-  std::uint32_t count;
-  std::atomic<std::uint64_t> next = 0;  // passes `count` by up to one a thread: wider, so that it can't wrap
-  std::uint32_t inside = 0;             // workers that hold a pointer to this job
+  PartShares shares;
+  std::uint32_t inside = 0;  // workers that hold a pointer to this job
   Job* newer = nullptr;
 
-  [[nodiscard]] bool has_parts() const { return next.load(std::memory_order_relaxed) < count; }
-  void work() {
-    while (has_parts()) {
-      const std::uint64_t part = next.fetch_add(1, std::memory_order_relaxed);
-      if (part >= count) return;
-      task(context, static_cast<std::uint32_t>(part));
-    }
+  void work(std::uint32_t thread) {
+    for (std::uint32_t part = 0; shares.take(thread, part);) task(context, part);
   }
 };
 
@@ -37,7 +31,10 @@ Pool::Pool(unsigned threads) noexcept : process_(getpid()) {
   const bool masked = pthread_sigmask(SIG_SETMASK, &all, &before) == 0;  // workers inherit it
   try {
     workers_.reserve(threads - 1);
-    while (workers_.size() < threads - 1) workers_.emplace_back([this] { work(); });
+    while (workers_.size() < threads - 1) {
+      const auto thread = static_cast<std::uint32_t>(workers_.size()) + 1;
+      workers_.emplace_back([this, thread] { work(thread); });
+    }
   } catch (const std::exception&) {
     // No more to be had: threads() tells.
   }
@@ -57,11 +54,11 @@ Pool::~Pool() {
 
 Pool::Job* Pool::job_with_parts() const {
   Job* job = oldest_;
-  while (job != nullptr && !job->has_parts()) job = job->newer;
+  while (job != nullptr && job->shares.empty()) job = job->newer;
   return job;
 }
 
-void Pool::work() {
+void Pool::work(std::uint32_t thread) {
   std::unique_lock lock(mutex_);
   while (true) {
     Job* job = job_with_parts();
@@ -72,7 +69,7 @@ void Pool::work() {
     }
     ++job->inside;
     lock.unlock();
-    job->work();
+    job->work(thread);
     lock.lock();
     // The job lives until its run() has the mutex and sees no one inside.
     if (--job->inside == 0) left_.notify_all();
@@ -80,11 +77,11 @@ void Pool::work() {
 }
 
 void Pool::run(std::uint32_t count, Task task, void* context) {
-  Job job{task, context, count};
   if (count < 2 || workers_.empty()) {
-    job.work();
+    for (std::uint32_t part = 0; part < count; ++part) task(context, part);
     return;
   }
+  Job job{task, context, {count, threads()}};
   {
     const std::lock_guard lock(mutex_);
     Job** end = &oldest_;
@@ -97,7 +94,7 @@ void Pool::run(std::uint32_t count, Task task, void* context) {
   } else {
     wake_.notify_all();
   }
-  job.work();
+  job.work(0);
   std::unique_lock lock(mutex_);
   Job** link = &oldest_;
   while (*link != &job) link = &(*link)->newer;

@@ -41,7 +41,7 @@ class Pool {
 
  private:
   struct Job;
-  void work();
+  void work(std::uint32_t thread);
   Job* job_with_parts() const;
 
   std::vector<std::thread> workers_;
