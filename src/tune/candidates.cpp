@@ -30,8 +30,8 @@ constexpr double cycles_at_one = 200;
 constexpr double cycles_a_token = 0.45;
 constexpr double scalar_cycles = 3;  // a weight and token
 // Waking the pool's threads, and handing out a part.
-constexpr double wake_us = 8;
-constexpr double part_us = 0.5;
+constexpr double wake_us = 15;
+constexpr double part_us = 0.1;
 // A thread that is held up delays a call by a part of its share, so much of the time where each has one part.
 constexpr double held_up = 0.10;
 // Cold reads get slower by so much for each doubling of the distance from the usual one.
@@ -61,7 +61,7 @@ void add_cpu(const Machine& machine, const Problem& problem, const KernelDesc& k
   std::vector<std::uint32_t> parts{0};
   const std::uint32_t usual = parts_of(machine, problem, {});
   for (const std::uint32_t wanted :
-       {1U, machine.threads, 2 * machine.threads, 8 * machine.threads, 16 * machine.threads}) {
+       {1U, machine.threads, 2 * machine.threads, 4 * machine.threads, 8 * machine.threads}) {
     if (machine.threads == 1) break;
     Setting setting;
     setting.parts = wanted;

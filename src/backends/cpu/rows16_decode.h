@@ -54,7 +54,9 @@ struct Decoder {
       const LwPart part = F::quad_part(q, 0);
       const Place place = place_of<F>(part);
       const std::uint32_t byte = part.mask & 255;
-      if (place.beside || place.shift != shift || part.mask != byte * 0x01010101u || byte << shift > 255) return 0;
+      if (place.beside || place.shift != shift || part.mask != byte * 0x01010101u || byte << shift > most_code) {
+        return 0;
+      }
     }
     return shift;
   }

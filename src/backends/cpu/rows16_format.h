@@ -42,7 +42,7 @@
     static constexpr std::uint32_t quad_parts = LW_##NAME##_QUAD_PARTS, sc_parts = LW_##NAME##_SC_PARTS;               \
     static constexpr std::uint32_t mn_parts = LW_##NAME##_MN_PARTS, d_parts = LW_##NAME##_D_PARTS;                     \
     static constexpr std::uint32_t m_parts = LW_##NAME##_M_PARTS;                                                      \
-    static constexpr bool has_min = (min) != 0;                                                                        \
+    static constexpr bool has_min = (min) != 0, has_grid = (grid) != 0;                                                \
     static constexpr std::uint32_t lead = name##_quad_part(0u, 0u).byte % 4u;                                          \
     LW_ROWS16_GRID_##grid(name, NAME) static constexpr std::uint32_t bias_log = rows16_bias_log(LW_##NAME##_MIN_CODE); \
     static constexpr std::uint32_t bias = unsigned_codes && LW_##NAME##_MIN_CODE < 0 ? 1u << bias_log : 0u;            \

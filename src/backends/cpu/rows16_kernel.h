@@ -115,8 +115,8 @@ struct Rows16 {
   // start, so that eight sums alone would leave half of the machine idle.
   static constexpr int sides = 2 * columns <= most_sums && 256 / chunk >= 2 && columns > 2 ? 2 : 1;
   // Whether codes go from W through registers to their products. Such text is long: in three planes, which are rare, it
-  // isn't compiled.
-  static constexpr bool in_registers = T < 4 && many_registers && P < 3;
+  // isn't compiled, nor for look-ups in grids one by one, which would hide whatever it saves.
+  static constexpr bool in_registers = T <= register_tokens && P < 3 && (!F::has_grid || F::run != 0);
   // The order in which this format's codes come.
   static constexpr std::uint32_t elements_at = F::run == 16 ? at.quads : F::run == 32 ? at.eights : at.codes;
   // Lines of W's words that are prefetched while a chunk is multiplied: those of its block that fall to it, each once,
@@ -175,13 +175,13 @@ struct Rows16 {
   /// Adds the dot products of `Sides` chunks from element k on; also(q) after the products of the q-th quads. Of the
   /// lines from `fetch` on, those of the block's chunk `Chunk`; any_chunk: those of the chunks, which begin at `fetch`.
   static constexpr int any_chunk = -1;
-  template <int Sides, int Chunk = any_chunk, class Also = Nothing>
-  static LW_AI void dots(const Word* codes, const std::uint8_t* x, int k, Fetch fetch, Int (*s)[columns],
+  template <int Sides, int Chunk = any_chunk, unsigned Left = 0, class Codes, class Also = Nothing>
+  static LW_AI void dots(const Codes& codes, const std::uint8_t* x, int k, Fetch fetch, Int (*s)[columns],
                          Also also = {}) {
     constexpr int first = Chunk == any_chunk ? 0 : first_line(Chunk);
     constexpr int count = Chunk == any_chunk ? lines * Sides : first_line(Chunk + 1) - first;
     const std::int8_t* row = reinterpret_cast<const std::int8_t*>(x + elements_at) + k;
-    dot_chunk<quads, columns, Sides, F::max_code + F::bias>(
+    dot_chunk<quads, columns, Sides, (F::max_code + F::bias) << Left, joined>(
         codes, row, s[0], [&](auto q) __attribute__((always_inline)) {
           // Prefetches in step with the products: a burst of them fills the line-fill buffers and stalls.
           unroll<0, count>([&](auto line) __attribute__((always_inline)) {
@@ -296,6 +296,15 @@ struct Rows16 {
     });
   }
 
+  /// The quads from `First` on, made as they are asked for, `Left` bits left of their value.
+  template <int First, unsigned Left>
+  struct Quads {
+    const BlockVectors<F>& block;
+    template <int Q>
+    LW_AI Word operator[](Index<Q> /*quad*/) const {
+      return Decode::template quad_in_place<First + Q, Left>(block);
+    }
+  };
   /// One or two tokens, every code in registers: the block whose elements start at k.
   static LW_AI void block_in_registers(const BlockVectors<F>& block, const std::uint8_t* x, int k, Fetch fetch,
                                        Float (*a)[chains]) {
@@ -311,7 +320,7 @@ struct Rows16 {
         constexpr int c = dgroup * chunks + i;
         // Codes that stay where they are spare a shift a quad; their sums are that much greater.
         constexpr auto left = Decode::template left_shift<c * quads, quads>();
-        if constexpr (F::run == 0) {
+        if constexpr (F::run == 0 && !streams_codes) {
           unroll<0, quads>([&](auto q) __attribute__((always_inline)) {
             codes[c * quads + q] = Decode::template quad_in_place<c * quads + q, left>(block);
           });
@@ -327,7 +336,11 @@ struct Rows16 {
             }
           }
         };
-        dots<1, c>(codes + c * quads, x, k + c * chunk, fetch, s, make_next);
+        if constexpr (streams_codes) {
+          dots<1, c, left>(Quads<c * quads, left>{block}, x, k + c * chunk, fetch, s);
+        } else {
+          dots<1, c, left>(codes + c * quads, x, k + c * chunk, fetch, s, make_next);
+        }
         if constexpr (left != 0 && parts == 0) {
           unroll<0, columns>([&](auto n) __attribute__((always_inline)) { s[0][n] = s[0][n] >> left; });
         }

@@ -21,7 +21,12 @@ typedef float V32f __attribute__((vector_size(64)));
 #include "backends/cpu/simd/unroll.inc.h"
 
 /// 32 registers hold a chunk of codes beside its sums; as many sums as there may be at once.
-inline constexpr bool many_registers = true;
+/// With so many tokens at most, codes go from W through registers to their products.
+inline constexpr int register_tokens = 2;
+/// Where the codes of a chunk are made as they are multiplied, since all of them would not fit the registers.
+inline constexpr bool streams_codes = false;
+/// The largest unsigned code that dot_chunk() takes.
+inline constexpr unsigned most_code = 255;
 inline constexpr int most_sums = 16;
 /// The byte products are of unsigned codes; those of tiles may be of either.
 inline constexpr bool unsigned_codes = !LW_HAVE_TILES;
@@ -109,8 +114,9 @@ LW_AI Float broadcast(const float* at) { return Float(*at); }
 /// sums[side * Columns + c] += the unsigned codes (at most `Most`) of chunk `side`, `Quads` quads each, * column c of
 /// x, whose bytes start at x + 256 * c; between(q) after the products of the q-th quads. The broadcast of four signed
 /// bytes is part of the instruction: the compiler would emit one of its own, 3 to 13 % more cycles from two tokens on.
-/// Volatile keeps the products and the prefetches in program order.
-template <int Quads, int Columns, int Sides, unsigned Most, class Between>
+/// Volatile keeps the products and the prefetches in program order. Joined: the sums of columns 2t and 2t + 1 only
+/// count as low + 256 * high.
+template <int Quads, int Columns, int Sides, unsigned Most, bool Joined, class Between>
 LW_AI void dot_chunk(const Word* codes, const std::int8_t* x, Int* sums, Between between) {
   unroll<0, Quads>([&](auto q) __attribute__((always_inline)) {
     unroll<0, Sides>([&](auto side) __attribute__((always_inline)) {

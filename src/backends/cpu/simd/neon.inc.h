@@ -19,7 +19,10 @@ typedef float V32f __attribute__((vector_size(16)));
 #include "backends/cpu/simd/unroll.inc.h"
 
 /// Of 32 registers a chunk of codes alone would take all.
-inline constexpr bool many_registers = false;
+/// No window goes through registers alone (avx512.inc.h).
+inline constexpr int register_tokens = 0;
+inline constexpr bool streams_codes = false;
+inline constexpr unsigned most_code = 255;
 inline constexpr int most_sums = 4;
 /// dotprod multiplies bytes of the same sign; i8mm unsigned codes by signed bytes, which spares the additions that make
 /// codes signed.
@@ -184,7 +187,7 @@ __attribute__((noinline)) void dot_columns(const Word* codes, const std::int8_t*
   }
 }
 /// The same for all rows; between(q) once for each quad.
-template <int Quads, int Columns, int Sides, unsigned Most, class Between>
+template <int Quads, int Columns, int Sides, unsigned Most, bool Joined, class Between>
 LW_AI void dot_chunk(const Word* codes, const std::int8_t* x, Int* sums, Between between) {
   static_assert(Sides == 1 && Quads % 4 == 0);
   unroll<0, Quads>([&](auto q) __attribute__((always_inline)) { between(q); });

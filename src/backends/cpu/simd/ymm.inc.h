@@ -17,7 +17,14 @@ typedef float V32f __attribute__((vector_size(32)));
 
 #include "backends/cpu/simd/unroll.inc.h"
 
-inline constexpr bool many_registers = false;
+/// Of one token codes go from W to their products as they are made (avx512.inc.h).
+inline constexpr int register_tokens = 1;
+inline constexpr bool streams_codes = true;
+#if LW_HAVE_AVXVNNI
+inline constexpr unsigned most_code = 255;
+#else
+inline constexpr unsigned most_code = 127;  // above, a product takes twice the steps
+#endif
 inline constexpr int most_sums = 4;
 /// The byte products are of unsigned codes.
 inline constexpr bool unsigned_codes = true;
@@ -63,6 +70,7 @@ LW_AI Int operator+(Int a, Int b) { return {wrap(bits(a.v[0]) + bits(b.v[0])), w
 LW_AI Int operator-(Int a, Int b) { return {wrap(bits(a.v[0]) - bits(b.v[0])), wrap(bits(a.v[1]) - bits(b.v[1]))}; }
 LW_AI Int operator*(Int a, Int b) { return {wrap(bits(a.v[0]) * bits(b.v[0])), wrap(bits(a.v[1]) * bits(b.v[1]))}; }
 LW_AI Int operator<<(Int a, std::uint32_t n) { return {wrap(bits(a.v[0]) << n), wrap(bits(a.v[1]) << n)}; }
+LW_AI Int operator>>(Int a, std::uint32_t n) { return {a.v[0] >> n, a.v[1] >> n}; }
 LW_AI Float operator+(Float a, Float b) { return {a.v[0] + b.v[0], a.v[1] + b.v[1]}; }
 LW_AI Float operator*(Float a, Float b) { return {a.v[0] * b.v[0], a.v[1] * b.v[1]}; }
 LW_AI Float operator-(Float a) { return {-a.v[0], -a.v[1]}; }
@@ -118,50 +126,84 @@ LW_AI Float broadcast(const float* at) { return Float(*at); }
 LW_AI __m256i four_bytes(const std::int8_t* x) { return _mm256_set1_epi32(*(const std::int32_t*)x); }
 
 /// sums[c] += the unsigned codes of `Quads` quads (at most `Most`) * column c of x, whose bytes start at x + 256 * c;
-/// between(q) once for each quad. One chunk at a time: two would need more registers than there are.
-template <int Quads, int Columns, int Sides, unsigned Most, class Between>
-LW_AI void dot_chunk(const Word* codes, const std::int8_t* x, Int* sums, Between between) {
+/// between(q) once for each quad. One chunk at a time: two would need more registers than there are. `codes` are in
+/// memory or made as codes[q] asks for them; then, with few columns, each quad meets all of them at once. Joined: the
+/// sums of columns 2t and 2t + 1 only count as low + 256 * high.
+template <int Quads, int Columns, int Sides, unsigned Most, bool Joined, class Codes, class Between>
+LW_AI void dot_chunk(const Codes& codes, const std::int8_t* x, Int* sums, Between between) {
   static_assert(Sides == 1);
+  constexpr bool few = Columns <= 2;
 #if LW_HAVE_AVXVNNI
-  unroll<0, Columns>([&](auto c) __attribute__((always_inline)) {
+  const auto add = [&](auto c, auto q, const Word& code) __attribute__((always_inline)) {
+    const __m256i row = four_bytes(x + c * 256 + q * 4);
+    sums[c] = {_mm256_dpbusd_avx_epi32(sums[c].raw(0), code.raw(0), row),
+               _mm256_dpbusd_avx_epi32(sums[c].raw(1), code.raw(1), row)};
+    if constexpr (c == 0) between(q);
+  };
+  if constexpr (few) {
     unroll<0, Quads>([&](auto q) __attribute__((always_inline)) {
-      const __m256i row = four_bytes(x + c * 256 + q * 4);
-      sums[c] = {_mm256_dpbusd_avx_epi32(sums[c].raw(0), codes[q].raw(0), row),
-                 _mm256_dpbusd_avx_epi32(sums[c].raw(1), codes[q].raw(1), row)};
-      if constexpr (c == 0) between(q);
+      const Word& code = codes[q];
+      unroll<0, Columns>([&](auto c) __attribute__((always_inline)) { add(c, q, code); });
     });
-  });
+  } else {
+    unroll<0, Columns>([&](auto c) __attribute__((always_inline)) {
+      unroll<0, Quads>([&](auto q) __attribute__((always_inline)) { add(c, q, codes[q]); });
+    });
+  }
 #else
   if constexpr (Most <= 127) {
     // maddubs saturates its sums of two products at 32767: with codes of at most 127 it can't. As many quads as stay
     // below that are summed in 16 bits before they are widened.
     constexpr int safe = 32767 / static_cast<int>(Most * 256);
     constexpr int run = safe < Quads ? (safe < 1 ? 1 : safe) : Quads;
-    const __m256i ones = _mm256_set1_epi16(1);
-    unroll<0, Columns>([&](auto c) __attribute__((always_inline)) {
-      unroll<0, (Quads + run - 1) / run>([&](auto i) __attribute__((always_inline)) {
-        __m256i low = _mm256_setzero_si256();
-        __m256i high = low;
-        unroll < i *run, (i + 1) * run<Quads ? (i + 1) * run : Quads>(
-                                       [&](auto q) __attribute__((always_inline)) {
-                                         const __m256i row = four_bytes(x + c * 256 + q * 4);
-                                         low = _mm256_add_epi16(low, _mm256_maddubs_epi16(codes[q].raw(0), row));
-                                         high = _mm256_add_epi16(high, _mm256_maddubs_epi16(codes[q].raw(1), row));
-                                         if constexpr (c == 0) between(q);
-                                       });
-        sums[c] = sums[c] + Int(_mm256_madd_epi16(low, ones), _mm256_madd_epi16(high, ones));
+    const auto add = [&](auto c, auto q, const Word& code, __m256i* short_sums) __attribute__((always_inline)) {
+      const __m256i row = four_bytes(x + c * 256 + q * 4);
+      unroll<0, 2>([&](auto h) __attribute__((always_inline)) {
+        const __m256i products = _mm256_maddubs_epi16(code.raw(h), row);
+        short_sums[h] = q % run == 0 ? products : _mm256_add_epi16(short_sums[h], products);
       });
+      if constexpr (c == 0) between(q);
+    };
+    const auto widen = [&](auto c, const __m256i* short_sums) __attribute__((always_inline)) {
+      const __m256i ones = _mm256_set1_epi16(1);
+      sums[c] = sums[c] + Int(_mm256_madd_epi16(short_sums[0], ones), _mm256_madd_epi16(short_sums[1], ones));
+    };
+    unroll<0, (Quads + run - 1) / run>([&](auto i) __attribute__((always_inline)) {
+      constexpr int begin = i * run;
+      constexpr int end = begin + run < Quads ? begin + run : Quads;
+      if constexpr (few) {
+        __m256i short_sums[Columns][2];
+        unroll<begin, end>([&](auto q) __attribute__((always_inline)) {
+          const Word& code = codes[q];
+          unroll<0, Columns>([&](auto c) __attribute__((always_inline)) { add(c, q, code, short_sums[c]); });
+        });
+        unroll<0, Columns>([&](auto c) __attribute__((always_inline)) { widen(c, short_sums[c]); });
+      } else {
+        unroll<0, Columns>([&](auto c) __attribute__((always_inline)) {
+          __m256i short_sums[2];
+          unroll<begin, end>([&](auto q) __attribute__((always_inline)) { add(c, q, codes[q], short_sums); });
+          widen(c, short_sums);
+        });
+      }
     });
   } else {
-    // Eight-bit codes: even and odd bytes widened, products of 16 bits.
+    // Eight-bit codes: even and odd bytes widened, products of 16 bits. Two planes that are joined anyway are joined
+    // here, as 16-bit elements of x, and the low column gets the sum of both.
+    const __m256i low_byte = _mm256_set1_epi16(255);
     unroll<0, Quads>([&](auto q) __attribute__((always_inline)) {
-      const __m256i mask = _mm256_set1_epi16(255);
-      const __m256i even[2] = {_mm256_and_si256(codes[q].raw(0), mask), _mm256_and_si256(codes[q].raw(1), mask)};
-      const __m256i odd[2] = {_mm256_srli_epi16(codes[q].raw(0), 8), _mm256_srli_epi16(codes[q].raw(1), 8)};
-      unroll<0, Columns>([&](auto c) __attribute__((always_inline)) {
+      const Word& code = codes[q];
+      const __m256i even[2] = {_mm256_and_si256(code.raw(0), low_byte), _mm256_and_si256(code.raw(1), low_byte)};
+      const __m256i odd[2] = {_mm256_srli_epi16(code.raw(0), 8), _mm256_srli_epi16(code.raw(1), 8)};
+      unroll<0, Joined ? Columns / 2 : Columns>([&](auto n) __attribute__((always_inline)) {
+        constexpr int c = Joined ? 2 * n : n;
         const __m256i row = four_bytes(x + c * 256 + q * 4);
-        const __m256i row_odd = _mm256_srai_epi16(row, 8);
-        const __m256i row_even = _mm256_srai_epi16(_mm256_slli_epi16(row, 8), 8);
+        __m256i row_odd = _mm256_srai_epi16(row, 8);
+        __m256i row_even = _mm256_srai_epi16(_mm256_slli_epi16(row, 8), 8);
+        if constexpr (Joined) {
+          const __m256i high = four_bytes(x + (c + 1) * 256 + q * 4);
+          row_odd = _mm256_add_epi16(row_odd, _mm256_andnot_si256(low_byte, high));
+          row_even = _mm256_add_epi16(row_even, _mm256_slli_epi16(high, 8));
+        }
         unroll<0, 2>([&](auto h) __attribute__((always_inline)) {
           const __m256i products =
               _mm256_add_epi32(_mm256_madd_epi16(even[h], row_even), _mm256_madd_epi16(odd[h], row_odd));
