@@ -2,6 +2,7 @@
 // target's own small header, which names LW_TARGET. The rules of avx512.inc.h hold here too.
 #include <immintrin.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -195,7 +196,7 @@ LW_AI void dot_chunk(const Codes& codes, const std::int8_t* x, Int* sums, Betwee
       const __m256i even[2] = {_mm256_and_si256(code.raw(0), low_byte), _mm256_and_si256(code.raw(1), low_byte)};
       const __m256i odd[2] = {_mm256_srli_epi16(code.raw(0), 8), _mm256_srli_epi16(code.raw(1), 8)};
       unroll<0, Joined ? Columns / 2 : Columns>([&](auto n) __attribute__((always_inline)) {
-        constexpr int c = Joined ? 2 * n : n;
+        constexpr std::ptrdiff_t c = Joined ? 2 * n : n;
         const __m256i row = four_bytes(x + c * 256 + q * 4);
         __m256i row_odd = _mm256_srai_epi16(row, 8);
         __m256i row_even = _mm256_srai_epi16(_mm256_slli_epi16(row, 8), 8);
