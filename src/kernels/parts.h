@@ -20,7 +20,7 @@ struct PartSizes {
 };
 /// For threads that sleep: waking one takes 5 to 30 us, in which another reads as much. On two processors of a virtual
 /// machine 640x256 in Q5_0, 110 KB, took 8.6 us on one thread and 14 on two, in a window of eight 16 and 31.
-inline constexpr PartSizes sleepers_parts{std::uint64_t{256} << 10, std::uint64_t{64} << 10};
+inline constexpr PartSizes sleepers_parts{std::uint64_t{256} << 10, std::uint64_t{128} << 10};
 /// For threads that the caller brings, which may well be awake.
 inline constexpr PartSizes callers_parts{0, std::uint64_t{16} << 10};
 
