@@ -135,6 +135,7 @@ Outcome open(const lw_device_options& options, std::shared_ptr<gpu::Device> gpu,
   if (device->gpu == nullptr) {
     device->threads = options.threads != 0 ? options.threads : cpu_count();
     device->parallel_for = options.parallel_for;
+    if (options.parallel_for != nullptr) device->part_sizes = callers_parts;
     device->parallel_user = options.parallel_user;
     if (device->parallel_for == nullptr) {
       device->pool.reset(new Pool(device->threads));

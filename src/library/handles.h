@@ -13,6 +13,7 @@
 #include "formats/matrix_view.h"
 #include "gguf/reader.h"
 #include "kernels/kernel.h"
+#include "kernels/parts.h"
 #include "lanewise/lanewise.h"
 #include "layout/layout.h"
 
@@ -89,6 +90,7 @@ struct lw_device {
   std::uint32_t threads = 1;
   lw_parallel_for parallel_for = nullptr;
   void* parallel_user = nullptr;
+  lanewise::PartSizes part_sizes = lanewise::sleepers_parts;
   std::unique_ptr<lanewise::Pool, lanewise::edge::PoolDeleter> pool;  // null with parallel_for, and on other devices
 
   std::shared_ptr<lanewise::gpu::Device> gpu;  // null: the CPU

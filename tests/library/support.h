@@ -11,11 +11,15 @@
 
 #include "formats/formats.h"
 #include "gguf/writer.h"
+#include "library/handles.h"
 
 namespace lanewise::test {
 
 using Floats = std::vector<float>;
 using Bytes = std::vector<std::byte>;
+
+/// Products as small as tests' are cut into parts for the device's threads too: otherwise one thread would do them.
+inline void cut_small_products(const lw::Device& device) { device.get()->part_sizes = callers_parts; }
 
 /// K that is no multiple of 8 super-blocks and ends in part of one where the block allows it.
 inline std::uint64_t odd_cols(const FormatInfo& info) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 
 #include "arithmetic/scalar.h"
 #include "library/support.h"
@@ -34,6 +35,7 @@ TEST_P(Gemv, EveryThreadCountPlaneCountAndTypeOfYGivesTheDefinedBits) {
   const Floats x = make_x(tokens * cols, 1);
   for (const std::uint32_t threads : {1u, 2u, 5u}) {
     const lw::Device device({.threads = threads});
+    cut_small_products(device);
     const Weights w(device, info, rows, cols, 2);
     for (const lw_planes planes : {LW_X8, LW_X16, LW_X24}) {
       const lw::Activation activation(device, x, cols, planes);
@@ -58,6 +60,7 @@ TEST_P(Gemv, AgreesWithTheOracle) {
   const std::uint64_t cols = odd_cols(info);
   const Floats x = make_x(tokens * cols, 3);
   const lw::Device device({.threads = 2});
+  cut_small_products(device);
   const Weights w(device, info, rows, cols, 4);
   Floats y(rows * tokens);
   lw::gemv(device, w.matrix, lw::Activation(device, x, cols), y);
@@ -73,6 +76,7 @@ TEST_P(Gemv, PartsWriteEachRowOnce) {
   const FormatInfo& info = GetParam();
   const std::uint64_t cols = odd_cols(info);
   const lw::Device device({.threads = 1});
+  cut_small_products(device);
   const Weights w(device, info, rows, cols, 5);
   const lw::Activation activation(device, make_x(tokens * cols, 6), cols);
   Floats whole(rows * tokens);
@@ -101,6 +105,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, Gemv, testing::ValuesIn(formats().begin(), for
 TEST(GemvShape, AStrideLeavesTheGapsAlone) {
   const FormatInfo& info = *find_format("q4_K");
   const lw::Device device({.threads = 3});
+  cut_small_products(device);
   const Weights w(device, info, rows, 512, 1);
   const Floats x = make_x(tokens * 600, 2);
   lw_activation* activation = nullptr;
@@ -122,6 +127,7 @@ TEST(GemvShape, AStrideLeavesTheGapsAlone) {
 
 TEST(GemvShape, X16AndBf16InputsAreWidened) {
   const lw::Device device({.threads = 1});
+  cut_small_products(device);
   const Weights w(device, *find_format("q8_0"), 5, 64, 1);
   const std::vector<std::uint16_t> halves(64, 0x3E00);  // 1.5
   const std::vector<std::uint16_t> brains(64, 0x3FC0);  // 1.5
@@ -136,6 +142,7 @@ TEST(GemvShape, X16AndBf16InputsAreWidened) {
 
 TEST(GemvShape, NoRowsOrNoTokensWriteNothing) {
   const lw::Device device({.threads = 2});
+  cut_small_products(device);
   const lw::Matrix empty(device, LW_Q4_0, 0, 32, {});
   const Weights w(device, *find_format("q4_0"), 4, 32, 1);
   lw::Activation activation(device, 32, 2);
@@ -152,6 +159,7 @@ TEST(GemvShape, NoRowsOrNoTokensWriteNothing) {
 
 TEST(GemvShape, NotANumberPoisonsItsTokenOnly) {
   const lw::Device device({.threads = 2});
+  cut_small_products(device);
   const Weights w(device, *find_format("q5_K"), 9, 256, 1);
   Floats x = make_x(512, 1);
   x[256 + 17] = std::numeric_limits<float>::infinity();
@@ -169,6 +177,7 @@ TEST(GemvShape, NotANumberPoisonsItsTokenOnly) {
 
 TEST(GemvShape, ExplainNamesTheKernel) {
   const lw::Device device({.threads = 2});
+  cut_small_products(device);
   const Weights w(device, *find_format("q4_K"), 64, 1024, 1);
   const lw::Activation activation(device, make_x(1024, 1), 1024);
   char text[200];
@@ -181,6 +190,16 @@ TEST(GemvShape, ExplainNamesTheKernel) {
   char small[9];
   ASSERT_EQ(lw_gemv_explain(device.get(), w.matrix.get(), activation.get(), small, sizeof small, nullptr), LW_OK);
   EXPECT_STREQ(small, "cpu.gemv");
+
+  // Threads that sleep aren't woken for little.
+  const lw::Device usual({.threads = 2});
+  const Weights little(usual, *find_format("q4_K"), 64, 1024, 1);
+  const Weights more(usual, *find_format("q4_K"), 1024, 1024, 1);
+  const lw::Activation for_usual(usual, make_x(1024, 1), 1024);
+  ASSERT_EQ(lw_gemv_explain(usual.get(), little.matrix.get(), for_usual.get(), text, sizeof text, nullptr), LW_OK);
+  EXPECT_TRUE(std::string_view(text).ends_with("64 rows in 1 part over 2 threads")) << text;
+  ASSERT_EQ(lw_gemv_explain(usual.get(), more.matrix.get(), for_usual.get(), text, sizeof text, nullptr), LW_OK);
+  EXPECT_TRUE(std::string_view(text).ends_with("1024 rows in 4 parts over 2 threads")) << text;
 
   const lw::Device named({.threads = 1, .kernel = "cpu.gemv.q4_K.raw.x16.scalar"});
   const Weights same(named, *find_format("q4_K"), 4, 256, 1);

@@ -34,6 +34,7 @@ TEST_P(Groups, AGroupIsBitEqualToSingleCalls) {
   const Floats x = make_x(tokens * cols, 1);
   for (const std::uint32_t threads : {1u, 3u}) {
     const lw::Device device({.threads = threads});
+    cut_small_products(device);
     const lw::Activation activation(device, x, cols);
     std::vector<Weights> weights;
     weights.reserve(rows.size());
@@ -73,6 +74,7 @@ TEST_P(Groups, ExpertsAreBitEqualToSingleCalls) {
   const Floats x = make_x(tokens * cols, 7);
   for (const std::uint32_t threads : {1u, 3u}) {
     const lw::Device device({.threads = threads});
+    cut_small_products(device);
     const lw::Activation activation(device, x, cols);
     std::vector<Weights> weights;
     std::vector<const lw_matrix*> matrices;
@@ -96,6 +98,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, Groups, testing::ValuesIn(formats().begin(), f
 
 TEST(GroupsShape, AGroupMayMixFormatsAndTypesOfY) {
   const lw::Device device({.threads = 2});
+  cut_small_products(device);
   const Floats x = make_x(512, 1);
   const lw::Activation activation(device, x, 512);
   const Weights q(device, *find_format("q4_K"), 20, 512, 1);
@@ -113,6 +116,7 @@ TEST(GroupsShape, AGroupMayMixFormatsAndTypesOfY) {
 
 TEST(GroupsShape, EmptyGroupsAndNoExpertsSucceed) {
   const lw::Device device({.threads = 2});
+  cut_small_products(device);
   const lw::Activation activation(device, make_x(512, 1), 512);
   const Weights w(device, *find_format("q4_K"), 4, 512, 1);
   EXPECT_EQ(lw_gemv_group(device.get(), 0, nullptr, activation.get(), nullptr, nullptr), LW_OK);
@@ -131,6 +135,7 @@ TEST(GroupsShape, ManyTokensAndManyExperts) {
   const FormatInfo& info = *find_format("q8_0");
   const Floats x = make_x(tokens * cols, 1);
   const lw::Device device({.threads = 3});
+  cut_small_products(device);
   const lw::Activation activation(device, x, cols);
   const Bytes bytes = make_weights(info, count * rows, cols, 2);
   const std::uint64_t each = rows * row_bytes(info, cols);

@@ -33,6 +33,7 @@ void yield_for(void*, std::uint32_t count, void (*task)(void*, std::uint32_t), v
 TEST(Memory, NoProductAndNoSetAllocates) {
   for (const bool callers_threads : {false, true}) {
     const lw::Device device({.threads = 3, .parallel_for = callers_threads ? yield_for : nullptr});
+    cut_small_products(device);
     const Floats x = make_x(4 * 1024, 1);
     for (const FormatInfo& info : formats()) {
       const Weights a(device, info, 64, 1024, 1);
@@ -91,6 +92,7 @@ TEST(Memory, RunningOutAnywhereIsAnError) {
       2);
   const lw::Model model(std::as_bytes(std::span(file)));
   const lw::Device device({.threads = 1});
+  cut_small_products(device);
   fail_at_each(
       "lw_matrix_from_tensor",
       [&](lw_error* error) {

@@ -14,6 +14,7 @@ TEST(Threads, ManyCallersShareEverything) {
   const auto file = usual_model();
   const lw::Model model(std::as_bytes(std::span(file)));
   const lw::Device device({.threads = 3});
+  cut_small_products(device);
   const lw::Matrix q(device, model, "blk.0.q.weight");
   const Weights f(device, *find_format("f32"), 48, 512, 1);  // its image of x is made by whoever comes first
   const lw::Activation x(device, make_x(2 * 512, 1), 512);
