@@ -37,11 +37,9 @@ struct Slice {
 
   [[nodiscard]] float y(std::uint64_t t, std::uint64_t row) const {
     const auto& r = sums[t / most_float_tokens];
-    const std::uint64_t i = t % most_float_tokens;
-    const float low = (r[0][i][row] + r[1][i][row]) + (r[2][i][row] + r[3][i][row]);
-    const float high = (r[4][i][row] + r[5][i][row]) + (r[6][i][row] + r[7][i][row]);
-    const float sum = low + high + 0.0F;
-    return sum != sum ? std::bit_cast<float>(canonical_nan) : sum;
+    std::array<float, eighths> of_row;
+    for (std::uint32_t g = 0; g < eighths; ++g) of_row[g] = r[g][t % most_float_tokens][row];
+    return fold_eighths(of_row);
   }
 };
 
