@@ -13,8 +13,8 @@ namespace lanewise::test {
 Outcome EmulatedDevice::make_image(const gpu::ImageTask& task, void*) {
   EXPECT_TRUE(owns(task.x) && owns(task.image));
   ++images;
-  const auto grid = static_cast<std::uint32_t>(cuda::image_grid(task.tokens));
-  cuda::emulator::launch(grid, 1, cuda::image_threads(task.blocks), sizeof(std::uint32_t), [&] {
+  const auto grid = static_cast<std::uint32_t>(cuda::image_grid(task));
+  cuda::emulator::launch(grid, 1, cuda::image_threads, sizeof(std::uint32_t), [&] {
     if (task.planes == 1) cuda::image_kernel<1>(task);
     if (task.planes == 2) cuda::image_kernel<2>(task);
     if (task.planes == 3) cuda::image_kernel<3>(task);
@@ -24,8 +24,8 @@ Outcome EmulatedDevice::make_image(const gpu::ImageTask& task, void*) {
 
 Outcome EmulatedDevice::make_floats(const gpu::ImageTask& task, std::uint32_t index, void*) {
   floats.push_back(index);
-  const auto grid = static_cast<std::uint32_t>(cuda::image_grid(task.tokens));
-  cuda::emulator::launch(grid, 1, cuda::image_threads(task.blocks), 0, [&] { cuda::floats_kernel(task, index); });
+  const auto grid = static_cast<std::uint32_t>(cuda::floats_grid(task));
+  cuda::emulator::launch(grid, 1, cuda::image_threads, 0, [&] { cuda::floats_kernel(task, index); });
   return Done{};
 }
 

@@ -356,5 +356,8 @@ LW_DEVICE void copy_bulk(void* to, const void* from, std::uint32_t bytes, Barrie
   b->bytes_and_phase -= 2 * static_cast<std::int32_t>(bytes);
   barrier_settle(b);
 }
+LW_DEVICE void copy_bulk_kept(void* to, const void* from, std::uint32_t bytes, Barrier* b) {
+  copy_bulk(to, from, bytes, b);
+}
 
 }  // namespace lanewise::cuda

@@ -1,5 +1,7 @@
-// Kernels that make the image of x (image.h), as docs/arithmetic.md, section 2, defines it. A block of threads takes a
-// slot of a slice, a warp a super-block at a time, a lane eight elements of it.
+// Kernels that make the image of x (image.h), as docs/arithmetic.md, section 2, defines it. A warp takes a super-block
+// of a slot of a slice, a lane eight elements of it. The super-blocks of a slot are spread over many small blocks of
+// threads, since most of the time is stores; whether any is bad, which the slot's flag tells, is found by one more,
+// which reads the whole token: nothing has to pass between blocks.
 #pragma once
 
 #include "backends/cuda/activation.h"
@@ -13,15 +15,22 @@
 
 namespace lanewise::cuda {
 
-inline constexpr std::uint32_t image_most_threads = 1024;
+inline constexpr std::uint32_t image_part = 2;  ///< super-blocks of a block of threads
+inline constexpr std::uint32_t image_threads = 32 * image_part;
 
-LW_BOTH std::uint32_t image_threads(std::uint32_t blocks) {
-  return blocks < image_most_threads / 32 ? blocks * 32 : image_most_threads;
-}
-/// Blocks of threads: one a slot.
-LW_BOTH std::uint64_t image_grid(std::uint64_t tokens) {
+/// Blocks of threads of a slot that make its super-blocks.
+LW_BOTH std::uint32_t image_parts(std::uint32_t blocks) { return (blocks + image_part - 1) / image_part; }
+/// Slots of all slices.
+LW_BOTH std::uint64_t image_all_slots(std::uint64_t tokens) {
   const auto rest = static_cast<std::uint32_t>(tokens % image_slice);
   return tokens / image_slice * image_slice + (rest == 0 ? 0 : image_slots(rest));
+}
+/// Blocks of threads of image_kernel and of floats_kernel.
+LW_BOTH std::uint64_t image_grid(const ImageTask& task) {
+  return image_all_slots(task.tokens) * (image_parts(task.blocks) + 1);
+}
+LW_BOTH std::uint64_t floats_grid(const ImageTask& task) {
+  return image_all_slots(task.tokens) * image_parts(task.blocks);
 }
 
 // 2^exponent, -126 to 127.
@@ -40,19 +49,21 @@ LW_DEVICE std::int32_t image_exponent(std::uint32_t amax, std::uint32_t planes) 
   return to_int(multiply(float_of(amax), image_power(-e))) > limit ? e + 1 : e;
 }
 
-// Which slot of which slice a block of threads makes.
+// Which part of which slot of which slice a block of threads makes, of `parts` a slot.
 struct ImageSlot {
   std::uint64_t slice;
   std::uint32_t slot;
   std::uint32_t slots;
+  std::uint32_t part;
   bool present;
 };
-LW_DEVICE ImageSlot image_slot(const ImageTask& task) {
-  const std::uint64_t slice = block_index() / image_slice;
+LW_DEVICE ImageSlot image_slot(const ImageTask& task, std::uint32_t parts) {
+  const std::uint32_t index = block_index() / parts;
+  const std::uint64_t slice = index / image_slice;
   const std::uint64_t left = task.tokens - slice * image_slice;
   const std::uint32_t tokens = left < image_slice ? static_cast<std::uint32_t>(left) : image_slice;
-  const std::uint32_t slot = block_index() % image_slice;
-  return {slice, slot, image_slots(tokens), slot < tokens};
+  const std::uint32_t slot = index % image_slice;
+  return {slice, slot, image_slots(tokens), block_index() % parts, slot < tokens};
 }
 
 // Bits of x[k .. k+7] as fp32, zeros from `count` on. Nothing is read past the last element; volatile, so that no load
@@ -94,15 +105,16 @@ LW_DEVICE void image_load(const ImageTask& task, std::uint64_t token, std::uint6
   }
 }
 
-LW_DEVICE std::uint32_t image_largest(const std::uint32_t (&bits)[8]) {
-  std::uint32_t largest = 0;
+// The largest magnitude, as bits, of these and `largest`; of those of a warp.
+LW_DEVICE std::uint32_t image_larger(std::uint32_t largest, const std::uint32_t (&bits)[8]) {
   LW_UNROLL
   for (std::uint32_t i = 0; i < 8; ++i) {
     const std::uint32_t magnitude = bits[i] & 0x7FFFFFFFu;
     largest = magnitude > largest ? magnitude : largest;
   }
-  return warp_max(largest);
+  return largest;
 }
+LW_DEVICE std::uint32_t image_largest(const std::uint32_t (&bits)[8]) { return warp_max(image_larger(0, bits)); }
 
 // Four int8 planes' worth of q to words of four codes, lowest plane first: q is used up.
 template <std::uint32_t P>
@@ -125,18 +137,50 @@ LW_DEVICE void image_split(std::int32_t (&q)[8], std::uint32_t (&words)[P][2]) {
   }
 }
 
-template <std::uint32_t P>
-LW_KERNEL_TEXT void LW_MOST_THREADS(image_most_threads) image_kernel(const ImageTask task) {
+// fp32 bits of no use: 2^64, an infinity, a NaN.
+inline constexpr std::uint32_t image_bad = 0x5F800000U;
+
+// The flag of a slot, and those of the slots that its slice doesn't have.
+LW_DEVICE void image_flag(const ImageTask& task, const ImageSlot& where, std::uint32_t* poisoned) {
   LW_SHARED_MEMORY(memory);
   auto* const bad = reinterpret_cast<std::uint32_t*>(memory);
-  const ImageSlot where = image_slot(task);
+  if (thread_index() == 0) *bad = 0;
+  sync_block();
+  let_next_start();
+  wait_for_previous();
+  if (where.present) {
+    const std::uint64_t token = where.slice * image_slice + where.slot;
+    std::uint32_t largest = 0;
+    constexpr std::uint32_t many = 8;  // loads of a thread under way at once
+    constexpr std::uint64_t step = image_threads * 8;
+    LW_NO_UNROLL
+    for (std::uint64_t k = thread_index() * 8; k < task.cols; k += many * step) {
+      std::uint32_t bits[many][8];
+      LW_UNROLL
+      for (std::uint32_t n = 0; n < many; ++n) image_load(task, token, k + n * step, bits[n]);
+      LW_UNROLL
+      for (std::uint32_t n = 0; n < many; ++n) largest = image_larger(largest, bits[n]);
+    }
+    if (largest >= image_bad) *static_cast<volatile std::uint32_t*>(bad) = 1;
+  }
+  sync_block();
+  if (thread_index() == 0) poisoned[where.slot] = *bad;
+  if (where.slot == 0 && thread_index() >= where.slots && thread_index() < image_slice) poisoned[thread_index()] = 0;
+}
+
+template <std::uint32_t P>
+LW_KERNEL_TEXT void LW_MOST_THREADS(image_threads) image_kernel(const ImageTask task) {
+  const std::uint32_t parts = image_parts(task.blocks);
+  const ImageSlot where = image_slot(task, parts + 1);
   const ImageOffsets at(where.slots, P, task.blocks);
   std::uint8_t* const image = task.image + image_slice_at(where.slice, P, task.blocks);
   const std::uint32_t columns = where.slots * P;
   const std::uint64_t token = where.slice * image_slice + where.slot;
   const std::uint32_t lane = thread_index() % 32;
-  if (thread_index() == 0) *bad = 0;
-  sync_block();
+  if (where.part == parts) {
+    image_flag(task, where, reinterpret_cast<std::uint32_t*>(image + at.poisoned));
+    return;
+  }
   let_next_start();
   wait_for_previous();
 
@@ -146,15 +190,15 @@ LW_KERNEL_TEXT void LW_MOST_THREADS(image_most_threads) image_kernel(const Image
     to[0] = static_cast<std::uint8_t>(image_digit(sum, false));
     to[std::uint64_t{where.slots} * 16] = static_cast<std::uint8_t>(image_digit(sum, true));
   };
-  for (std::uint32_t b = thread_index() / 32; b < task.blocks; b += block_threads() / 32) {
+  const std::uint32_t b = where.part * image_part + thread_index() / 32;
+  if (b < task.blocks) {
     std::uint32_t bits[8] = {0, 0, 0, 0, 0, 0, 0, 0};
     if (where.present) image_load(task, token, std::uint64_t{b} * 256 + lane * 8, bits);
     std::uint32_t amax = image_largest(bits);
-    if (amax >= 0x5F800000u) {  // 2^64, an infinity, a NaN
+    if (amax >= image_bad) {
       amax = 0;
       LW_UNROLL
       for (std::uint32_t i = 0; i < 8; ++i) bits[i] = 0;
-      if (lane == 0) *static_cast<volatile std::uint32_t*>(bad) = 1;
     }
     const std::int32_t e = image_exponent(amax, P);
     const float inverse = image_power(-e);
@@ -196,24 +240,19 @@ LW_KERNEL_TEXT void LW_MOST_THREADS(image_most_threads) image_kernel(const Image
     *reinterpret_cast<uint4*>(x) = uint4{bits[0], bits[1], bits[2], bits[3]};
     *reinterpret_cast<uint4*>(x + 16) = uint4{bits[4], bits[5], bits[6], bits[7]};
   }
-
-  sync_block();
-  auto* const poisoned = reinterpret_cast<std::uint32_t*>(image + at.poisoned);
-  if (thread_index() == 0) poisoned[where.slot] = *bad;
-  // The first block of threads clears the flags of the slots that the slice doesn't have.
-  if (where.slot == 0 && thread_index() >= where.slots && thread_index() < image_slice) poisoned[thread_index()] = 0;
 }
 
 // xq[index] = rint(x * 2^-e') * 2^e', section 6: for F16 weights e' is two more than that of x16, so that products are
 // exact; for BF16 that of x16, for F32 that of x24; never below -40.
-LW_KERNEL_TEXT void LW_MOST_THREADS(image_most_threads) floats_kernel(const ImageTask task, std::uint32_t index) {
-  const ImageSlot where = image_slot(task);
+LW_KERNEL_TEXT void LW_MOST_THREADS(image_threads) floats_kernel(const ImageTask task, std::uint32_t index) {
+  const ImageSlot where = image_slot(task, image_parts(task.blocks));
   const ImageOffsets at(where.slots, task.planes, task.blocks);
   std::uint8_t* const image = task.image + image_slice_at(where.slice, task.planes, task.blocks);
   const std::uint32_t lane = thread_index() % 32;
   let_next_start();
   wait_for_previous();
-  for (std::uint32_t b = thread_index() / 32; b < task.blocks; b += block_threads() / 32) {
+  const std::uint32_t b = where.part * image_part + thread_index() / 32;
+  if (b < task.blocks) {
     const std::uint64_t k = (std::uint64_t{where.slot} * task.blocks + b) * 256 + lane * 8;
     const uint4 low = load4(image + at.x + k * 4);
     const uint4 high = load4(image + at.x + k * 4 + 16);

@@ -33,34 +33,29 @@ struct FragGroup {
 
   LW_DEVICE_CONST std::uint32_t tail_groups() const { return static_cast<std::uint32_t>(launch.cols % frag_cols / 32); }
   LW_DEVICE_CONST bool is_single() const { return launch.count == 1 && launch.route == nullptr; }
-  LW_DEVICE_CONST std::uint64_t tile_row_bytes() const { return launch.cols / F::elements * F::bytes * frag_rows; }
   LW_DEVICE_CONST const std::uint8_t* tile_begin(std::uint32_t tile) const {
+    const std::uint64_t at = begin * std::uint64_t{P::bytes};
+    if (is_single()) return launch.targets[0].w + (tile * shape.tile_bytes + at);
     const Place place = find_place(launch, frag_rows, shape.tiles, tile);
-    return place.w + place.row / frag_rows * tile_row_bytes() + begin * std::uint64_t{P::bytes};
+    return place.w + (place.row / frag_rows * shape.tile_bytes + at);
   }
-  // Asks for the first chunks, one a stage, by as many lanes; and leaves lane 0 with what comes next. Most of a small
-  // product's time is over before its weights arrive, so that this is done before all else and by all lanes at once:
-  // one copy after the other took 400 cycles each.
+  // Asks for the first chunks, one a stage, by as many lanes. Most of a small product's time is over before its weights
+  // arrive, so that this is done before all else, and with as few instructions as can be.
   LW_DEVICE_INSIDE void start(std::uint32_t lane, std::uint32_t ring, std::uint32_t stage_bytes, Barrier* full) {
-    if (P::has_tail && begin + count == launch.blocks && tail_groups() != 0) {
-      tail_short = P::bytes - tail_groups() * 32 / F::elements * F::bytes * frag_rows;
-    }
-    skip = tile_row_bytes() * step - count * std::uint64_t{P::bytes};
+    if (P::has_tail && begin + count == launch.blocks) tail_short = shape.tail_short;
     // The lane's copy is number `lane` of the warp's: of which tile, and how far into it.
-    const std::uint32_t copies = count == launch.blocks / 8 ? shape.least_copies : shape.most_copies;  // of a tile
-    std::uint32_t done = lane;
-    next_tile = count == 0 ? tiles : first;
-    LW_UNROLL
-    for (std::uint32_t i = 0; i < most_stages; ++i) {
-      if (done < copies) break;
-      done -= copies;
-      next_tile += count == 0 ? 0 : step;
-    }
-    done *= shape.chunk;
+    const bool least = count == launch.blocks / 8;
+    const std::uint32_t turn = lane * (least ? shape.least_inverse : shape.most_inverse) >> 8;
+    const std::uint32_t done = (lane - turn * (least ? shape.least_copies : shape.most_copies)) * shape.chunk;
+    next_tile = count == 0 ? tiles : first + turn * step;
     left = count - done;
-    if (next_tile < tiles) next = tile_begin(next_tile) + done * std::uint64_t{P::bytes};
+    if (lane > shape.stages) return;
+    if (next_tile < tiles) next = tile_begin(next_tile) + done * P::bytes;
     if (lane < shape.stages) issue(ring + lane * stage_bytes, &full[lane]);
-    // After the last stage's.
+  }
+  // Leaves lane 0 with what comes after the last stage's, which lane `stages` has.
+  LW_DEVICE_INSIDE void settle() {
+    skip = shape.tile_bytes * step - count * std::uint64_t{P::bytes};
     next_tile = shuffle(next_tile, shape.stages);
     left = shuffle(left, shape.stages);
     const auto place = reinterpret_cast<std::uintptr_t>(next);
@@ -125,79 +120,98 @@ struct FragGroup {
       float eighths[8];
       LW_UNROLL
       for (std::uint32_t g = 0; g < 8; ++g) eighths[g] = r[g * Mode::outputs];
-      const float y = fold_eighths(eighths);
-      const Place place = find_place(launch, frag_rows, shape.tiles, tile + index * step);
+      float y = fold_eighths(eighths);
+      if (poisoned) y = float_of(0x7FC00000U);
+      const std::uint32_t token = output % Mode::window;
+      const std::uint32_t at = tile + index * step;
+      if (is_single()) {  // the rest is a hundred instructions, cold where there is one tile
+        const Target& target = launch.targets[0];
+        const std::uint64_t row = std::uint64_t{at} * frag_rows + output / Mode::window;
+        if (row < target.rows && token < launch.tokens) {
+          store_element(target.y, token * target.y_stride + row, launch.dtype, y);
+        }
+        continue;
+      }
+      const Place place = find_place(launch, frag_rows, shape.tiles, at);
       const Target& target = launch.targets[place.target];
       const std::uint64_t row = place.row + output / Mode::window;
-      const std::uint32_t token = output % Mode::window;
       if (row < target.rows && token < launch.tokens) {
-        store_output(launch, target, row, token, y, poisoned, place.expert);
+        store_output(launch, target, row, token, y, false, place.expert);
       }
     }
   }
 };
 
+// In what form a kernel takes the sums of x.
+template <class F, class Mode>
+struct FragXSums {
+  static constexpr bool digits = Mode::mins_by_product || Mode::offset_by_product;
+  static constexpr bool joined = F::has_min && Mode::joins && !digits;
+  static constexpr bool any = joined || digits || F::offset != 0;
+};
+
 // The slice of x on its way to shared memory. Each trip to the L2 cache is a good part of a small product's time, so
-// all that a slice of K = 4096 needs is asked for at once, before anything is waited for.
+// all that a slice of K = 4096 needs is asked for at once, before anything is waited for. The codes of several tokens,
+// 64 KB of them, come by bulk copies (2560x640 in Q4_K at eight tokens: 4.23 -> 3.64 us); one token's are few, and
+// gain nothing by it.
 template <class F, class Mode>
 struct FragXLoad {
+  using Sums = FragXSums<F, Mode>;
   const Launch& launch;
   const FragShape& shape;
   std::uint8_t* memory;
   std::uint32_t slots, columns;
-  const std::uint32_t* scale = nullptr;
-  const std::int32_t* sums = nullptr;  // or words of digits
-  const std::uint8_t* codes = nullptr;
-  const std::uint32_t* flags = nullptr;
 
-  static constexpr bool digits = Mode::mins_by_product || Mode::offset_by_product;
-  static constexpr bool joined = F::has_min && Mode::joins && !digits;
-  static constexpr bool has_sums = joined || digits || F::offset != 0;
-  // Pieces and words of a thread under way at once.
-  static constexpr std::uint32_t many_codes = Mode::window == 1 ? 2 : Mode::window;
-  static constexpr std::uint32_t many_sums = Mode::window == 1 ? 2 : digits ? 4 : 8;
+  static constexpr bool by_copy = Mode::x_shared && Mode::window > 1;
+  static constexpr bool sums_by_copy = by_copy && Sums::digits;
+  static constexpr bool sums_by_load = Mode::x_shared && Sums::any && !sums_by_copy;
+  // The thread that asks for copies: of a warp that has as few super-blocks as any.
+  static constexpr std::uint32_t copier = group_threads - 32;
+  // Pieces and words of a thread under way at once. One token's sums come in pairs of planes.
+  static constexpr std::uint32_t many_codes = 2;
+  static constexpr std::uint32_t many_sums = Mode::window == 1 ? 1 : 8;
 
   std::uint32_t poisoned = 0;
   uint4 first_codes[many_codes]{};
   std::uint32_t first_power = 0;
-  std::uint32_t first_sums[many_sums]{};
-  std::uint32_t first_high[joined ? many_sums : 1]{};
+  uint2 first_sums[many_sums]{};
 
-  LW_DEVICE_INSIDE void locate() {
-    const ImageOffsets at(slots, Mode::planes, launch.blocks);
-    scale = reinterpret_cast<const std::uint32_t*>(launch.x + (F::exponent_scale ? at.exponents : at.powers));
-    const std::uint64_t narrow = digits ? at.digits16 : at.sums16;
-    const std::uint64_t wide = digits ? at.digits32 : at.sums32;
-    sums = reinterpret_cast<const std::int32_t*>(launch.x + (FragFacts<F>::narrow ? narrow : wide));
-    codes = launch.x + (FragPlan<F>::halves ? at.halves : at.codes);
-    flags = reinterpret_cast<const std::uint32_t*>(launch.x + at.poisoned);
-  }
   LW_DEVICE_CONST std::uint32_t code_pieces() const { return launch.blocks * 16U * columns; }  // of 16 bytes
   LW_DEVICE_CONST std::uint32_t powers() const { return launch.blocks * slots; }
   LW_DEVICE_CONST std::uint32_t sum_count() const {
-    if constexpr (digits) return launch.blocks * Mode::planes * 8 * slots;
-    return launch.blocks * FragFacts<F>::groups * (joined ? slots : columns);
+    if constexpr (Sums::digits) return launch.blocks * Mode::planes * 8 * slots;
+    return launch.blocks * FragFacts<F>::groups * (Sums::joined || Mode::window == 1 ? slots : columns);
   }
   // Asked for only: nothing is done with what isn't there yet, since weights are to be asked for first.
   LW_DEVICE_INSIDE void ask_sum(std::uint32_t n, std::uint32_t i) {
-    if constexpr (joined) {
-      const std::int32_t* group = sums + i / slots * columns;
-      first_sums[n] = load1(group + image_column(slots, Mode::planes, i % slots, 0));
-      first_high[n] = load1(group + image_column(slots, Mode::planes, i % slots, 1));
+    const auto* const sums = reinterpret_cast<const std::uint32_t*>(shape.sums);
+    if constexpr (Mode::window == 1) {
+      first_sums[n] = load2(sums + std::uint64_t{i} * 2);
+    } else if constexpr (Sums::joined) {
+      const std::uint32_t* group = sums + i / slots * columns;
+      first_sums[n].x = load1(group + image_column(slots, Mode::planes, i % slots, 0));
+      first_sums[n].y = load1(group + image_column(slots, Mode::planes, i % slots, 1));
     } else {
-      first_sums[n] = load1(sums + i);
+      first_sums[n].x = load1(sums + i);
     }
   }
-  LW_DEVICE_CONST std::int32_t sum(std::uint32_t n) const {
-    const auto low = static_cast<std::int32_t>(first_sums[n]);
-    if constexpr (joined) return low + 256 * static_cast<std::int32_t>(first_high[n]);
-    return digits ? low : F::offset * low;
+  LW_DEVICE_INSIDE void put_sum(std::int32_t* to, std::uint32_t n, std::uint32_t i) const {
+    const auto low = static_cast<std::int32_t>(first_sums[n].x);
+    const auto high = static_cast<std::int32_t>(first_sums[n].y);
+    if constexpr (Sums::joined) {
+      to[i] = low + 256 * high;
+    } else if constexpr (Mode::window == 1) {
+      to[2 * i] = F::offset * low;
+      to[2 * i + 1] = F::offset * high;
+    } else {
+      to[i] = F::offset * low;
+    }
   }
   LW_DEVICE_INSIDE void ask_codes(std::uint32_t from) {
     LW_UNROLL
     for (std::uint32_t n = 0; n < many_codes; ++n) {
       const std::uint32_t i = from + n * block_threads();
-      if (i < code_pieces()) first_codes[n] = load4(codes + 16ULL * i);
+      if (i < code_pieces()) first_codes[n] = load4(shape.codes + std::uint64_t{i} * 16);
     }
   }
   LW_DEVICE_INSIDE void ask_sums(std::uint32_t from) {
@@ -207,49 +221,63 @@ struct FragXLoad {
       if (i < sum_count()) ask_sum(n, i);
     }
   }
-  LW_DEVICE_INSIDE void ask() {
+  // What comes by bulk copies.
+  LW_DEVICE_INSIDE void copy(Barrier* full) {
+    const std::uint32_t code_bytes = code_pieces() * 16;
+    const std::uint32_t sum_bytes = sums_by_copy ? sum_count() * 4 : 0;
+    barrier_expect(full, code_bytes + sum_bytes + powers() * 4);
+    copy_bulk_kept(memory + shape.x_at, shape.codes, code_bytes, full);
+    if constexpr (sums_by_copy) copy_bulk_kept(memory + shape.joined_at, shape.sums, sum_bytes, full);
+    copy_bulk_kept(memory + shape.powers_at, shape.scale, powers() * 4, full);
+  }
+  LW_DEVICE_INSIDE void ask(Barrier* full) {
+    if constexpr (by_copy) {
+      if (thread_index() == copier) copy(full);
+    } else if constexpr (Mode::x_shared) {
+      ask_codes(thread_index());
+      if (thread_index() < powers()) first_power = load1(shape.scale + thread_index() * 4);
+    }
+    if constexpr (sums_by_load) ask_sums(thread_index());
     // A thread's outputs are all of one token. (Asked for with the rest: a load that queues behind the copies of
     // weights takes a microsecond.)
-    poisoned = load1(flags + thread_index() % Mode::window);
-    if constexpr (Mode::x_shared) {
-      ask_codes(thread_index());
-      if (thread_index() < powers()) first_power = load1(scale + thread_index());
-      if constexpr (has_sums) ask_sums(thread_index());
-    }
+    poisoned = load1(shape.flags + thread_index() % Mode::window * 4);
   }
   LW_DEVICE_INSIDE void take(FragX& x) {
     x.slots = slots;
     x.columns = columns;
-    x.sums = sums;
+    x.sums = reinterpret_cast<const std::int32_t*>(shape.sums);
     x.joined = x.starts = nullptr;
     x.digits = nullptr;
     x.zeros = nullptr;
     if constexpr (!Mode::x_shared) {
-      x.codes = codes;
-      x.powers = scale;
+      x.codes = shape.codes;
+      x.powers = reinterpret_cast<const std::uint32_t*>(shape.scale);
     } else {
       const std::uint32_t step = block_threads();
-      auto* to = reinterpret_cast<uint4*>(memory + shape.x_at);
-      LW_NO_UNROLL
-      for (std::uint32_t i = thread_index(); i < code_pieces(); i += many_codes * step) {
-        if (i != thread_index()) ask_codes(i);
-        LW_UNROLL
-        for (std::uint32_t n = 0; n < many_codes; ++n) {
-          if (i + n * step < code_pieces()) to[i + n * step] = first_codes[n];
+      if constexpr (!by_copy) {
+        auto* to = reinterpret_cast<uint4*>(memory + shape.x_at);
+        LW_NO_UNROLL
+        for (std::uint32_t i = thread_index(); i < code_pieces(); i += many_codes * step) {
+          if (i != thread_index()) ask_codes(i);
+          LW_UNROLL
+          for (std::uint32_t n = 0; n < many_codes; ++n) {
+            if (i + n * step < code_pieces()) to[i + n * step] = first_codes[n];
+          }
+        }
+        auto* powers_to = reinterpret_cast<std::uint32_t*>(memory + shape.powers_at);
+        LW_NO_UNROLL
+        for (std::uint32_t i = thread_index(); i < powers(); i += step) {
+          powers_to[i] = i == thread_index() ? first_power : load1(shape.scale + std::uint64_t{i} * 4);
         }
       }
-      auto* powers_to = reinterpret_cast<std::uint32_t*>(memory + shape.powers_at);
-      for (std::uint32_t i = thread_index(); i < powers(); i += step) {
-        powers_to[i] = i == thread_index() ? first_power : load1(scale + i);
-      }
-      if constexpr (has_sums) {
+      if constexpr (sums_by_load) {
         auto* sums_to = reinterpret_cast<std::int32_t*>(memory + shape.joined_at);
         LW_NO_UNROLL
         for (std::uint32_t i = thread_index(); i < sum_count(); i += many_sums * step) {
           if (i != thread_index()) ask_sums(i);
           LW_UNROLL
           for (std::uint32_t n = 0; n < many_sums; ++n) {
-            if (i + n * step < sum_count()) sums_to[i + n * step] = sum(n);
+            if (i + n * step < sum_count()) put_sum(sums_to, n, i + n * step);
           }
         }
       }
@@ -270,6 +298,7 @@ struct FragXLoad {
 template <class F, class Mode>
 LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
   using P = FragPlan<F>;
+  using Load = FragXLoad<F, Mode>;
   LW_SHARED_MEMORY(memory);
   const std::uint32_t thread = thread_index();
   const std::uint32_t group = thread / group_threads;
@@ -278,9 +307,14 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
 
   const std::uint32_t stage_bytes = shape.chunk * P::bytes;
   const std::uint32_t ring = shape.rings_at + warp * shape.stages * stage_bytes;
-  auto* const full = reinterpret_cast<Barrier*>(memory + shape.barriers_at) + warp * shape.stages;
+  auto* const barriers = reinterpret_cast<Barrier*>(memory + shape.barriers_at);
+  Barrier* const full = barriers + warp * shape.stages;
+  Barrier* const x_full = barriers + block_threads() / 32 * shape.stages;
   if (lane < shape.stages) {  // first: the fence would wait for loads under way
     barrier_init(&full[lane], 1);
+    if constexpr (Load::by_copy) {
+      if (thread == Load::copier) barrier_init(x_full, 1);
+    }
     barrier_publish();
   }
   sync_warp();
@@ -290,7 +324,6 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
   me.step = grid_blocks() * shape.groups;
   me.begin = eighth_begin(me.warp, launch.blocks);
   me.count = eighth_begin(me.warp + 1, launch.blocks) - me.begin;
-  me.scratch = memory + shape.scratch_at + group * P::bytes;
 
   me.tiles = shape.tiles;
   if (launch.route != nullptr) {  // which experts there are is known only once the launch before is done
@@ -300,21 +333,23 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
 
   // Where x is in shared memory a window has its own kernel, and the slots are known when compiled.
   const std::uint32_t slots = Mode::x_shared ? Mode::window : image_slots(launch.tokens);
-  FragXLoad<F, Mode> loading{launch, shape, memory, slots, slots * Mode::planes};
-  loading.locate();
-  if (!launch.overlapped) loading.ask();
+  Load loading{launch, shape, memory, slots, slots * Mode::planes};
+  if (!launch.overlapped) loading.ask(x_full);
   FragGrid<F> grid;
   if constexpr (F::grid_entries != 0) grid.ask();
   me.start(lane, ring, stage_bytes, full);
-  if constexpr (F::grid_entries != 0) grid.fill(memory);
   if (launch.overlapped) {
     let_next_start();
     wait_for_previous();
-    loading.ask();
+    loading.ask(x_full);
   }
+  me.settle();
+  me.scratch = memory + shape.scratch_at + group * P::bytes;
+  if constexpr (F::grid_entries != 0) grid.fill(memory);
   FragX x;
   loading.take(x);
   sync_block();
+  if constexpr (Load::by_copy) barrier_wait(x_full, 0);
 
   float* sums =
       reinterpret_cast<float*>(memory + shape.sums_at) + group * 2 * shape.batch * group_warps * Mode::outputs;

@@ -7,6 +7,18 @@
 
 namespace lanewise::cuda {
 
+// Where the arrays of x are that the kernel reads.
+template <class F, class Mode>
+void frag_locate(const Launch& launch, std::uint32_t slots, FragShape& shape) {
+  const ImageOffsets at(slots, Mode::planes, launch.blocks);
+  const std::uint64_t narrow = FragXSums<F, Mode>::digits ? at.digits16 : at.sums16;
+  const std::uint64_t wide = FragXSums<F, Mode>::digits ? at.digits32 : at.sums32;
+  shape.codes = launch.x + (FragPlan<F>::halves ? at.halves : at.codes);
+  shape.scale = launch.x + (F::exponent_scale ? at.exponents : at.powers);
+  shape.sums = launch.x + (FragFacts<F>::narrow ? narrow : wide);
+  shape.flags = launch.x + at.poisoned;
+}
+
 template <class F, class Mode>
 int frag_start(const Launch& launch, void* stream, bool& fits) {
   const std::uint32_t slots = image_slots(launch.tokens);
@@ -32,6 +44,10 @@ int frag_start(const Launch& launch, void* stream, bool& fits) {
   FragShape shape;
   fits = frag_shape(needs, launch, shape);
   if (!fits || shape.tiles == 0) return 0;
+  shape.tile_bytes = launch.cols / F::elements * F::bytes * frag_rows;
+  const auto tail = static_cast<std::uint32_t>(launch.cols % frag_cols / F::elements);  // blocks
+  shape.tail_short = tail == 0 ? 0 : FragPlan<F>::bytes - tail * F::bytes * frag_rows;
+  frag_locate<F, Mode>(launch, slots, shape);
   return start(frag_kernel<F, Mode>, shape.blocks, shape.groups * group_threads, shape.bytes, launch.overlapped, stream,
                shape, launch);
 }

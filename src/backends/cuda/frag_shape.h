@@ -30,7 +30,16 @@ struct FragShape {
   std::uint32_t x_at = 0, zeros_at = 0, joined_at = 0, powers_at = 0, rings_at = 0, scratch_at = 0, sums_at = 0,
                 barriers_at = 0;
   std::uint32_t bytes = 0;
+  // What a kernel needs before it can ask for weights, worked out here: its code runs cold then, at five to six cycles
+  // an instruction, and 330 instructions before the first copy were a microsecond of each launch.
+  std::uint32_t least_inverse = 0, most_inverse = 0;  ///< frag_inverse of the numbers of copies
+  std::uint32_t tail_short = 0;                       ///< bytes that a row's last super-block lacks
+  std::uint64_t tile_bytes = 0;                       ///< of a row of tiles
+  const std::uint8_t *codes = nullptr, *scale = nullptr, *sums = nullptr, *flags = nullptr;  ///< arrays of x
 };
+
+/// What i in 0 .. 7 is multiplied with for i / n in the bits from the eighth on.
+LW_BOTH std::uint32_t frag_inverse(std::uint32_t n) { return n == 0 ? 0 : (255 + n) / n; }
 
 /// First super-block of eighth g (0..8) of a row of `blocks`.
 LW_BOTH std::uint32_t eighth_begin(std::uint32_t g, std::uint32_t blocks) { return (g * blocks + 7) / 8; }
@@ -63,7 +72,7 @@ inline void frag_offsets(const FragNeeds& needs, FragShape& shape) {
   shape.rings_at = take(std::uint64_t{shape.groups} * group_warps * shape.stages * shape.chunk * needs.tile_bytes);
   shape.scratch_at = take(needs.has_scratch ? std::uint64_t{shape.groups} * needs.tile_bytes : 0);
   shape.sums_at = take(std::uint64_t{shape.groups} * 2 * shape.batch * group_warps * needs.outputs * 4);
-  shape.barriers_at = take(std::uint64_t{shape.groups} * group_warps * shape.stages * 8);
+  shape.barriers_at = take((std::uint64_t{shape.groups} * group_warps * shape.stages + 1) * 8);  // the last: of x
   shape.bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(at, UINT32_MAX));
 }
 
@@ -105,6 +114,8 @@ inline bool frag_shape(const FragNeeds& needs, const Launch& launch, FragShape& 
         frag_offsets(needs, shape);
         shape.least_copies = (launch.blocks / 8 + shape.chunk - 1) / shape.chunk;
         shape.most_copies = (eighth + shape.chunk - 1) / shape.chunk;
+        shape.least_inverse = frag_inverse(shape.least_copies);
+        shape.most_inverse = frag_inverse(shape.most_copies);
         if (shape.bytes > shared_most) continue;
         shape.blocks =
             static_cast<std::uint32_t>(std::clamp<std::uint64_t>((tiles + groups - 1) / groups, 1, multiprocessors));

@@ -274,6 +274,13 @@ LW_DEVICE void copy_bulk(void* to, const void* from, std::uint32_t bytes, Barrie
       "l"(from), "r"(bytes), "r"(shared_address(b)), "l"(policy)
       : "memory");
 }
+// The same of what other blocks read as well.
+LW_DEVICE void copy_bulk_kept(void* to, const void* from, std::uint32_t bytes, Barrier* b) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                   shared_address(to)),
+               "l"(from), "r"(bytes), "r"(shared_address(b))
+               : "memory");
+}
 #endif
 
 }  // namespace lanewise::cuda
