@@ -39,46 +39,28 @@ struct FragGroup {
     const Place place = find_place(launch, frag_rows, shape.tiles, tile);
     return place.w + (place.row / frag_rows * shape.tile_bytes + at);
   }
-  // Asks for the first chunks, one a stage, by as many lanes. Most of a small product's time is over before its weights
-  // arrive, so that this is done before all else, and with as few instructions as can be.
-  LW_DEVICE_INSIDE void start(std::uint32_t lane, std::uint32_t ring, std::uint32_t stage_bytes, Barrier* full) {
+  // Before anything is asked for.
+  LW_DEVICE_INSIDE void start() {
     if (P::has_tail && begin + count == launch.blocks) tail_short = shape.tail_short;
-    // The lane's copy is number `lane` of the warp's: of which tile, and how far into it.
-    const bool least = count == launch.blocks / 8;
-    const std::uint32_t turn = lane * (least ? shape.least_inverse : shape.most_inverse) >> 8;
-    const std::uint32_t done = (lane - turn * (least ? shape.least_copies : shape.most_copies)) * shape.chunk;
-    next_tile = count == 0 ? tiles : first + turn * step;
-    left = count - done;
-    if (lane > shape.stages) return;
-    if (next_tile < tiles) next = tile_begin(next_tile) + done * P::bytes;
-    if (lane < shape.stages) issue(ring + lane * stage_bytes, &full[lane]);
-  }
-  // Leaves lane 0 with what comes after the last stage's, which lane `stages` has.
-  LW_DEVICE_INSIDE void settle() {
     skip = shape.tile_bytes * step - count * std::uint64_t{P::bytes};
-    next_tile = shuffle(next_tile, shape.stages);
-    left = shuffle(left, shape.stages);
-    const auto place = reinterpret_cast<std::uintptr_t>(next);
-    const std::uint64_t low = shuffle(static_cast<std::uint32_t>(place), shape.stages);
-    const std::uint64_t high = shuffle(static_cast<std::uint32_t>(place >> 32), shape.stages);
-    next = reinterpret_cast<const std::uint8_t*>(low | high << 32);
+    next_tile = count == 0 ? tiles : first;
+    left = count;
+    if (next_tile < tiles) next = tile_begin(next_tile);
   }
-  // One lane: asks for the next chunk into the stage at `to` of shared memory, if there is one. Kept short: a warp does
-  // this for every chunk, and all of it waits.
-  LW_DEVICE_INSIDE void issue(std::uint32_t to, Barrier* barrier) {
+  // Asks for the next chunk into the stage at `to` of shared memory, if there is one. Kept short: a warp does this for
+  // every chunk, and all of it waits. All lanes know where the warp stands, so that this is known to be the same in all
+  // of them: copies and barriers take addresses of that kind, others one lane after the other.
+  LW_DEVICE_INSIDE void issue(std::uint32_t lane, std::uint32_t to, Barrier* barrier) {
     if (next_tile >= tiles) return;
     const std::uint32_t n = left < shape.chunk ? left : shape.chunk;
     std::uint32_t bytes = n * P::bytes;
-    if (P::has_tail && left == n) bytes -= tail_short;
-    barrier_expect(barrier, bytes);
-    copy_bulk(memory + to, next, bytes, barrier);
-  }
-  // What follows it.
-  LW_DEVICE_INSIDE void advance() {
-    if (next_tile >= tiles) return;
-    const std::uint32_t n = left < shape.chunk ? left : shape.chunk;
-    next += n * std::uint64_t{P::bytes};
     left -= n;
+    if (P::has_tail && left == 0) bytes -= tail_short;
+    if (lane == 0) {
+      barrier_expect(barrier, bytes);
+      copy_bulk(memory + to, next, bytes, barrier);
+    }
+    next += n * std::uint64_t{P::bytes};
     if (left != 0) return;
     left = count;
     next_tile += step;
@@ -165,8 +147,8 @@ struct FragXLoad {
   static constexpr bool by_copy = Mode::x_shared && Mode::window > 1;
   static constexpr bool sums_by_copy = by_copy && Sums::digits;
   static constexpr bool sums_by_load = Mode::x_shared && Sums::any && !sums_by_copy;
-  // The thread that asks for copies: of a warp that has as few super-blocks as any.
-  static constexpr std::uint32_t copier = group_threads - 32;
+  // The warp that asks for copies: one that has as few super-blocks as any.
+  static constexpr std::uint32_t copier = group_warps - 1;
   // Pieces and words of a thread under way at once. One token's sums come in pairs of planes.
   static constexpr std::uint32_t many_codes = 2;
   static constexpr std::uint32_t many_sums = Mode::window == 1 ? 1 : 8;
@@ -230,9 +212,9 @@ struct FragXLoad {
     if constexpr (sums_by_copy) copy_bulk_kept(memory + shape.joined_at, shape.sums, sum_bytes, full);
     copy_bulk_kept(memory + shape.powers_at, shape.scale, powers() * 4, full);
   }
-  LW_DEVICE_INSIDE void ask(Barrier* full) {
+  LW_DEVICE_INSIDE void ask(std::uint32_t warp, Barrier* full) {
     if constexpr (by_copy) {
-      if (thread_index() == copier) copy(full);
+      if (warp == copier && thread_index() % 32 == 0) copy(full);
     } else if constexpr (Mode::x_shared) {
       ask_codes(thread_index());
       if (thread_index() < powers()) first_power = load1(shape.scale + thread_index() * 4);
@@ -301,19 +283,20 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
   using Load = FragXLoad<F, Mode>;
   LW_SHARED_MEMORY(memory);
   const std::uint32_t thread = thread_index();
-  const std::uint32_t group = thread / group_threads;
-  const std::uint32_t warp = thread / 32;
+  const std::uint32_t warp = shuffle(thread / 32, 0);  // the same in all lanes, and known to be
   const std::uint32_t lane = thread % 32;
 
+  const std::uint32_t group = warp / group_warps;
   const std::uint32_t stage_bytes = shape.chunk * P::bytes;
   const std::uint32_t ring = shape.rings_at + warp * shape.stages * stage_bytes;
   auto* const barriers = reinterpret_cast<Barrier*>(memory + shape.barriers_at);
   Barrier* const full = barriers + warp * shape.stages;
   Barrier* const x_full = barriers + block_threads() / 32 * shape.stages;
-  if (lane < shape.stages) {  // first: the fence would wait for loads under way
-    barrier_init(&full[lane], 1);
+  if (lane == 0) {  // first: the fence would wait for loads under way
+    LW_NO_UNROLL
+    for (std::uint32_t i = 0; i < shape.stages; ++i) barrier_init(&full[i], 1);
     if constexpr (Load::by_copy) {
-      if (thread == Load::copier) barrier_init(x_full, 1);
+      if (warp == Load::copier) barrier_init(x_full, 1);
     }
     barrier_publish();
   }
@@ -334,16 +317,17 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
   // Where x is in shared memory a window has its own kernel, and the slots are known when compiled.
   const std::uint32_t slots = Mode::x_shared ? Mode::window : image_slots(launch.tokens);
   Load loading{launch, shape, memory, slots, slots * Mode::planes};
-  if (!launch.overlapped) loading.ask(x_full);
+  if (!launch.overlapped) loading.ask(warp, x_full);
   FragGrid<F> grid;
   if constexpr (F::grid_entries != 0) grid.ask();
-  me.start(lane, ring, stage_bytes, full);
+  me.start();
+  LW_NO_UNROLL
+  for (std::uint32_t i = 0; i < shape.stages; ++i) me.issue(lane, ring + i * stage_bytes, &full[i]);
   if (launch.overlapped) {
     let_next_start();
     wait_for_previous();
-    loading.ask(x_full);
+    loading.ask(warp, x_full);
   }
-  me.settle();
   me.scratch = memory + shape.scratch_at + group * P::bytes;
   if constexpr (F::grid_entries != 0) grid.fill(memory);
   FragX x;
@@ -374,10 +358,7 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
         me.add_chunk(mode, x, tables, memory + at, me.begin + done, some);
         done += some;
         sync_warp();
-        if (lane == 0) {
-          me.issue(at, &full[stage]);
-          me.advance();
-        }
+        me.issue(lane, at, &full[stage]);
         at += stage_bytes;
         if (++stage == shape.stages) {
           stage = 0;

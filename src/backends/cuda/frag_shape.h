@@ -24,22 +24,16 @@ struct FragShape {
   std::uint32_t batch = 1;   ///< tiles whose sums meet at once
   std::uint32_t blocks = 1;  ///< of the grid
   std::uint32_t tiles = 0;   ///< of all targets, of one expert
-  // Chunks of an eighth, of one with as few super-blocks as there are and of the others.
-  std::uint32_t least_copies = 0, most_copies = 0;
   // Offsets in shared memory; a format's grid lies at 0.
   std::uint32_t x_at = 0, zeros_at = 0, joined_at = 0, powers_at = 0, rings_at = 0, scratch_at = 0, sums_at = 0,
                 barriers_at = 0;
   std::uint32_t bytes = 0;
-  // What a kernel needs before it can ask for weights, worked out here: its code runs cold then, at five to six cycles
-  // an instruction, and 330 instructions before the first copy were a microsecond of each launch.
-  std::uint32_t least_inverse = 0, most_inverse = 0;  ///< frag_inverse of the numbers of copies
-  std::uint32_t tail_short = 0;                       ///< bytes that a row's last super-block lacks
-  std::uint64_t tile_bytes = 0;                       ///< of a row of tiles
+  // What a kernel needs before it can ask for weights, worked out here: a warp takes five cycles for each instruction
+  // that waits for the one before it, and 330 of them before the first copy were a microsecond of each launch.
+  std::uint32_t tail_short = 0;  ///< bytes that a row's last super-block lacks
+  std::uint64_t tile_bytes = 0;  ///< of a row of tiles
   const std::uint8_t *codes = nullptr, *scale = nullptr, *sums = nullptr, *flags = nullptr;  ///< arrays of x
 };
-
-/// What i in 0 .. 7 is multiplied with for i / n in the bits from the eighth on.
-LW_BOTH std::uint32_t frag_inverse(std::uint32_t n) { return n == 0 ? 0 : (255 + n) / n; }
 
 /// First super-block of eighth g (0..8) of a row of `blocks`.
 LW_BOTH std::uint32_t eighth_begin(std::uint32_t g, std::uint32_t blocks) { return (g * blocks + 7) / 8; }
@@ -112,10 +106,6 @@ inline bool frag_shape(const FragNeeds& needs, const Launch& launch, FragShape& 
       shape.stages = std::min(shape.stages, all);
       for (; shape.stages >= std::min(2U, all); --shape.stages) {
         frag_offsets(needs, shape);
-        shape.least_copies = (launch.blocks / 8 + shape.chunk - 1) / shape.chunk;
-        shape.most_copies = (eighth + shape.chunk - 1) / shape.chunk;
-        shape.least_inverse = frag_inverse(shape.least_copies);
-        shape.most_inverse = frag_inverse(shape.most_copies);
         if (shape.bytes > shared_most) continue;
         shape.blocks =
             static_cast<std::uint32_t>(std::clamp<std::uint64_t>((tiles + groups - 1) / groups, 1, multiprocessors));
