@@ -129,8 +129,8 @@ struct Shape {
 };
 
 void run_image(const ImageTask& task) {
-  const auto grid = static_cast<std::uint32_t>(cuda::image_grid(task.tokens));
-  cuda::emulator::launch(grid, 1, cuda::image_threads(task.blocks), sizeof(std::uint32_t), [&] {
+  const auto grid = static_cast<std::uint32_t>(cuda::image_grid(task));
+  cuda::emulator::launch(grid, 1, cuda::image_threads, sizeof(std::uint32_t), [&] {
     if (task.planes == 1) cuda::image_kernel<1>(task);
     if (task.planes == 2) cuda::image_kernel<2>(task);
     if (task.planes == 3) cuda::image_kernel<3>(task);
@@ -138,9 +138,9 @@ void run_image(const ImageTask& task) {
 }
 
 void run_floats(const ImageTask& task) {
-  const auto grid = static_cast<std::uint32_t>(cuda::image_grid(task.tokens));
+  const auto grid = static_cast<std::uint32_t>(cuda::floats_grid(task));
   for (std::uint32_t index = 0; index < 3; ++index) {
-    cuda::emulator::launch(grid, 1, cuda::image_threads(task.blocks), 0, [&] { cuda::floats_kernel(task, index); });
+    cuda::emulator::launch(grid, 1, cuda::image_threads, 0, [&] { cuda::floats_kernel(task, index); });
   }
 }
 
