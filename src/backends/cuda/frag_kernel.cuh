@@ -32,16 +32,15 @@ struct FragGroup {
   std::uint32_t tail_short = 0;  // bytes that the eighth's last super-block lacks
 
   LW_DEVICE_CONST std::uint32_t tail_groups() const { return static_cast<std::uint32_t>(launch.cols % frag_cols / 32); }
-  LW_DEVICE_CONST bool is_single() const { return launch.count == 1 && launch.route == nullptr; }
   LW_DEVICE_CONST const std::uint8_t* tile_begin(std::uint32_t tile) const {
     const std::uint64_t at = begin * std::uint64_t{P::bytes};
-    if (is_single()) return launch.targets[0].w + (tile * shape.tile_bytes + at);
+    if (shape.single) return shape.w + (tile * shape.tile_bytes + at);
     const Place place = find_place(launch, frag_rows, shape.tiles, tile);
     return place.w + (place.row / frag_rows * shape.tile_bytes + at);
   }
   // Before anything is asked for.
   LW_DEVICE_INSIDE void start() {
-    if (P::has_tail && begin + count == launch.blocks) tail_short = shape.tail_short;
+    if (P::has_tail && begin + count == shape.cols) tail_short = shape.tail_short;
     skip = shape.tile_bytes * step - count * std::uint64_t{P::bytes};
     next_tile = count == 0 ? tiles : first;
     left = count;
@@ -64,7 +63,7 @@ struct FragGroup {
     if (left != 0) return;
     left = count;
     next_tile += step;
-    if (is_single()) {
+    if (shape.single) {
       next += skip;
     } else if (next_tile < tiles) {
       next = tile_begin(next_tile);
@@ -77,7 +76,7 @@ struct FragGroup {
     for (std::uint32_t i = 0; i < n; ++i) {
       const std::uint8_t* tile = at + i * P::bytes;
       if constexpr (P::has_tail) {
-        if (from + i + 1 == launch.blocks && tail_groups() != 0) {
+        if (from + i + 1 == shape.cols && tail_groups() != 0) {
           const std::uint64_t stride = tail_groups() * 32 / F::elements * F::bytes;
           FragPacker<F>::pack(RawTile{tile, stride, frag_rows, tail_groups()}, scratch);
           sync_warp();
@@ -106,7 +105,7 @@ struct FragGroup {
       if (poisoned) y = float_of(0x7FC00000U);
       const std::uint32_t token = output % Mode::window;
       const std::uint32_t at = tile + index * step;
-      if (is_single()) {  // the rest is a hundred instructions, cold where there is one tile
+      if (shape.single) {  // the rest is a hundred instructions, cold where there is one tile
         const Target& target = launch.targets[0];
         const std::uint64_t row = std::uint64_t{at} * frag_rows + output / Mode::window;
         if (row < target.rows && token < launch.tokens) {
@@ -158,11 +157,11 @@ struct FragXLoad {
   std::uint32_t first_power = 0;
   uint2 first_sums[many_sums]{};
 
-  LW_DEVICE_CONST std::uint32_t code_pieces() const { return launch.blocks * 16U * columns; }  // of 16 bytes
-  LW_DEVICE_CONST std::uint32_t powers() const { return launch.blocks * slots; }
+  LW_DEVICE_CONST std::uint32_t code_pieces() const { return shape.cols * 16U * columns; }  // of 16 bytes
+  LW_DEVICE_CONST std::uint32_t powers() const { return shape.cols * slots; }
   LW_DEVICE_CONST std::uint32_t sum_count() const {
-    if constexpr (Sums::digits) return launch.blocks * Mode::planes * 8 * slots;
-    return launch.blocks * FragFacts<F>::groups * (Sums::joined || Mode::window == 1 ? slots : columns);
+    if constexpr (Sums::digits) return shape.cols * Mode::planes * 8 * slots;
+    return shape.cols * FragFacts<F>::groups * (Sums::joined || Mode::window == 1 ? slots : columns);
   }
   // Asked for only: nothing is done with what isn't there yet, since weights are to be asked for first.
   LW_DEVICE_INSIDE void ask_sum(std::uint32_t n, std::uint32_t i) {
@@ -305,11 +304,12 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
   me.warp = warp % group_warps;
   me.first = block_index() + grid_blocks() * group;  // what is left over in the last round falls on different blocks
   me.step = grid_blocks() * shape.groups;
-  me.begin = eighth_begin(me.warp, launch.blocks);
-  me.count = eighth_begin(me.warp + 1, launch.blocks) - me.begin;
+  me.begin = eighth_begin(me.warp, shape.cols);
+  me.count = eighth_begin(me.warp + 1, shape.cols) - me.begin;
 
   me.tiles = shape.tiles;
-  if (launch.route != nullptr) {  // which experts there are is known only once the launch before is done
+  if (!shape.single &&
+      launch.route != nullptr) {  // which experts there are is known only once the launch before is done
     wait_for_previous();
     me.tiles = launch.route->bad != 0 ? 0 : shape.tiles * launch.route->count;
   }
@@ -317,13 +317,13 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
   // Where x is in shared memory a window has its own kernel, and the slots are known when compiled.
   const std::uint32_t slots = Mode::x_shared ? Mode::window : image_slots(launch.tokens);
   Load loading{launch, shape, memory, slots, slots * Mode::planes};
-  if (!launch.overlapped) loading.ask(warp, x_full);
+  if (!shape.overlapped) loading.ask(warp, x_full);
   FragGrid<F> grid;
   if constexpr (F::grid_entries != 0) grid.ask();
   me.start();
   LW_NO_UNROLL
   for (std::uint32_t i = 0; i < shape.stages; ++i) me.issue(lane, ring + i * stage_bytes, &full[i]);
-  if (launch.overlapped) {
+  if (shape.overlapped) {
     let_next_start();
     wait_for_previous();
     loading.ask(warp, x_full);

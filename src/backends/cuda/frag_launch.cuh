@@ -44,6 +44,10 @@ int frag_start(const Launch& launch, void* stream, bool& fits) {
   FragShape shape;
   fits = frag_shape(needs, launch, shape);
   if (!fits || shape.tiles == 0) return 0;
+  shape.cols = launch.blocks;
+  shape.single = launch.count == 1 && launch.route == nullptr;
+  shape.overlapped = launch.overlapped;
+  shape.w = launch.targets[0].w;
   shape.tile_bytes = launch.cols / F::elements * F::bytes * frag_rows;
   const auto tail = static_cast<std::uint32_t>(launch.cols % frag_cols / F::elements);  // blocks
   shape.tail_short = tail == 0 ? 0 : FragPlan<F>::bytes - tail * F::bytes * frag_rows;

@@ -18,21 +18,27 @@ inline constexpr std::uint32_t group_threads = 32 * group_warps;
 inline constexpr std::uint32_t shared_most = 227 * 1024;
 
 struct FragShape {
-  std::uint32_t groups = 1;  ///< of eight warps a block
-  std::uint32_t stages = 2;  ///< of a warp's ring
-  std::uint32_t chunk = 1;   ///< super-blocks a stage
-  std::uint32_t batch = 1;   ///< tiles whose sums meet at once
-  std::uint32_t blocks = 1;  ///< of the grid
-  std::uint32_t tiles = 0;   ///< of all targets, of one expert
-  // Offsets in shared memory; a format's grid lies at 0.
-  std::uint32_t x_at = 0, zeros_at = 0, joined_at = 0, powers_at = 0, rings_at = 0, scratch_at = 0, sums_at = 0,
-                barriers_at = 0;
-  std::uint32_t bytes = 0;
-  // What a kernel needs before it can ask for weights, worked out here: a warp takes five cycles for each instruction
-  // that waits for the one before it, and 330 of them before the first copy were a microsecond of each launch.
-  std::uint32_t tail_short = 0;  ///< bytes that a row's last super-block lacks
-  std::uint64_t tile_bytes = 0;  ///< of a row of tiles
+  // What a kernel needs before it asks for weights, in the first 48 bytes: a line of 64 of the parameters, of which the
+  // first 16 are the runtime's, costs 70 cycles when it is first read. Much of it is worked out here because a warp
+  // takes five cycles for each instruction that waits for the one before: 330 of them before the first copy were a
+  // microsecond of each launch.
+  std::uint32_t stages = 2;                     ///< of a warp's ring
+  std::uint32_t chunk = 1;                      ///< super-blocks a stage
+  std::uint32_t groups = 1;                     ///< of eight warps a block
+  std::uint32_t tiles = 0;                      ///< of all targets, of one expert
+  std::uint32_t cols = 0;                       ///< super-blocks of K
+  bool single = false;                          ///< one target and no experts
+  bool overlapped = false;                      ///< as the launch's
+  std::uint32_t rings_at = 0, barriers_at = 0;  ///< offsets in shared memory, as those below
+  std::uint64_t tile_bytes = 0;                 ///< of a row of tiles
+  const std::uint8_t* w = nullptr;              ///< of the single target
+  // And what it needs before it asks for x.
   const std::uint8_t *codes = nullptr, *scale = nullptr, *sums = nullptr, *flags = nullptr;  ///< arrays of x
+  std::uint32_t tail_short = 0;  ///< bytes that a row's last super-block lacks
+  std::uint32_t batch = 1;       ///< tiles whose sums meet at once
+  std::uint32_t x_at = 0, zeros_at = 0, joined_at = 0, powers_at = 0, scratch_at = 0, sums_at = 0;
+  std::uint32_t bytes = 0;   ///< of shared memory; a format's grid lies at 0
+  std::uint32_t blocks = 1;  ///< of the grid
 };
 
 /// First super-block of eighth g (0..8) of a row of `blocks`.
