@@ -33,17 +33,17 @@ struct FragGroup {
 
   LW_DEVICE_CONST std::uint32_t tail_groups() const { return static_cast<std::uint32_t>(launch.cols % frag_cols / 32); }
   LW_DEVICE_CONST const std::uint8_t* tile_begin(std::uint32_t tile) const {
-    const std::uint64_t at = begin * std::uint64_t{P::bytes};
-    if (shape.single) return shape.w + (tile * shape.tile_bytes + at);
+    if (shape.single) return shape.w + begin * P::bytes + std::uint64_t{tile} * shape.tile_bytes;
     const Place place = find_place(launch, frag_rows, shape.tiles, tile);
-    return place.w + (place.row / frag_rows * shape.tile_bytes + at);
+    const std::uint64_t tile_bytes = launch.cols / F::elements * F::bytes * frag_rows;
+    return place.w + place.row / frag_rows * tile_bytes + begin * std::uint64_t{P::bytes};
   }
   // Before anything is asked for.
   LW_DEVICE_INSIDE void start() {
     if (P::has_tail && begin + count == shape.cols) tail_short = shape.tail_short;
-    skip = shape.tile_bytes * step - count * std::uint64_t{P::bytes};
     next_tile = count == 0 ? tiles : first;
     left = count;
+    skip = std::uint64_t{shape.tile_bytes} * step - count * P::bytes;
     if (next_tile < tiles) next = tile_begin(next_tile);
   }
   // Asks for the next chunk into the stage at `to` of shared memory, if there is one. Kept short: a warp does this for
@@ -59,7 +59,7 @@ struct FragGroup {
       barrier_expect(barrier, bytes);
       copy_bulk(memory + to, next, bytes, barrier);
     }
-    next += n * std::uint64_t{P::bytes};
+    next += n * P::bytes;
     if (left != 0) return;
     left = count;
     next_tile += step;
@@ -144,12 +144,16 @@ struct FragXLoad {
   std::uint32_t slots, columns;
 
   static constexpr bool by_copy = Mode::x_shared && Mode::window > 1;
+  // Beside a grid, which all threads lay out, one token's x is brought by eight warps of its own, or by the last group
+  // where there are as many as can be (IQ2_XXS 2560x640: 3.62 -> 3.35 us; formats without a grid lose by it).
+  static constexpr bool apart = Mode::window == 1 && F::grid_entries != 0;
   static constexpr bool sums_by_copy = by_copy && Sums::digits;
   static constexpr bool sums_by_load = Mode::x_shared && Sums::any && !sums_by_copy;
   // The warp that asks for copies: one that has as few super-blocks as any.
   static constexpr std::uint32_t copier = group_warps - 1;
+  // Otherwise the threads from shape.x_first on ask.
   // Pieces and words of a thread under way at once. One token's sums come in pairs of planes.
-  static constexpr std::uint32_t many_codes = 2;
+  static constexpr std::uint32_t many_codes = Mode::window == 1 ? 2 : 1;
   static constexpr std::uint32_t many_sums = Mode::window == 1 ? 1 : 8;
 
   std::uint32_t poisoned = 0;
@@ -157,6 +161,8 @@ struct FragXLoad {
   std::uint32_t first_power = 0;
   uint2 first_sums[many_sums]{};
 
+  LW_DEVICE_CONST std::uint32_t from() const { return apart ? thread_index() - shape.x_first : thread_index(); }
+  LW_DEVICE_CONST std::uint32_t step() const { return apart ? block_threads() - shape.x_first : block_threads(); }
   LW_DEVICE_CONST std::uint32_t code_pieces() const { return shape.cols * 16U * columns; }  // of 16 bytes
   LW_DEVICE_CONST std::uint32_t powers() const { return shape.cols * slots; }
   LW_DEVICE_CONST std::uint32_t sum_count() const {
@@ -188,17 +194,17 @@ struct FragXLoad {
       to[i] = F::offset * low;
     }
   }
-  LW_DEVICE_INSIDE void ask_codes(std::uint32_t from) {
+  LW_DEVICE_INSIDE void ask_codes(std::uint32_t begin) {
     LW_UNROLL
     for (std::uint32_t n = 0; n < many_codes; ++n) {
-      const std::uint32_t i = from + n * block_threads();
+      const std::uint32_t i = begin + n * step();
       if (i < code_pieces()) first_codes[n] = load4(shape.codes + std::uint64_t{i} * 16);
     }
   }
-  LW_DEVICE_INSIDE void ask_sums(std::uint32_t from) {
+  LW_DEVICE_INSIDE void ask_sums(std::uint32_t begin) {
     LW_UNROLL
     for (std::uint32_t n = 0; n < many_sums; ++n) {
-      const std::uint32_t i = from + n * block_threads();
+      const std::uint32_t i = begin + n * step();
       if (i < sum_count()) ask_sum(n, i);
     }
   }
@@ -214,16 +220,57 @@ struct FragXLoad {
   LW_DEVICE_INSIDE void ask(std::uint32_t warp, Barrier* full) {
     if constexpr (by_copy) {
       if (warp == copier && thread_index() % 32 == 0) copy(full);
-    } else if constexpr (Mode::x_shared) {
-      ask_codes(thread_index());
-      if (thread_index() < powers()) first_power = load1(shape.scale + thread_index() * 4);
     }
-    if constexpr (sums_by_load) ask_sums(thread_index());
+    if constexpr (Mode::x_shared) {
+      if (!apart || thread_index() >= shape.x_first) {
+        if constexpr (!by_copy) {
+          ask_codes(from());
+          if (from() < powers()) first_power = load1(shape.scale + from() * 4);
+        }
+        if constexpr (sums_by_load) ask_sums(from());
+      }
+    }
     // A thread's outputs are all of one token. (Asked for with the rest: a load that queues behind the copies of
     // weights takes a microsecond.)
     poisoned = load1(shape.flags + thread_index() % Mode::window * 4);
   }
-  LW_DEVICE_INSIDE void take(FragX& x) {
+  // What was asked for to shared memory.
+  LW_DEVICE_INSIDE void take() {
+    if (apart && thread_index() < shape.x_first) return;
+    if constexpr (!by_copy) {
+      auto* to = reinterpret_cast<uint4*>(memory + shape.x_at);
+      LW_NO_UNROLL
+      for (std::uint32_t i = from(); i < code_pieces(); i += many_codes * step()) {
+        if (i != from()) ask_codes(i);
+        LW_UNROLL
+        for (std::uint32_t n = 0; n < many_codes; ++n) {
+          if (i + n * step() < code_pieces()) to[i + n * step()] = first_codes[n];
+        }
+      }
+      auto* powers_to = reinterpret_cast<std::uint32_t*>(memory + shape.powers_at);
+      LW_NO_UNROLL
+      for (std::uint32_t i = from(); i < powers(); i += step()) {
+        powers_to[i] = i == from() ? first_power : load1(shape.scale + std::uint64_t{i} * 4);
+      }
+    }
+    if constexpr (sums_by_load) {
+      auto* sums_to = reinterpret_cast<std::int32_t*>(memory + shape.joined_at);
+      LW_NO_UNROLL
+      for (std::uint32_t i = from(); i < sum_count(); i += many_sums * step()) {
+        if (i != from()) ask_sums(i);
+        LW_UNROLL
+        for (std::uint32_t n = 0; n < many_sums; ++n) {
+          if (i + n * step() < sum_count()) put_sum(sums_to, n, i + n * step());
+        }
+      }
+    }
+    if constexpr (Mode::window == 1) {
+      auto* zeros = reinterpret_cast<std::uint32_t*>(memory + shape.zeros_at);
+      if (from() < FragX::zero_bytes / 4) zeros[from()] = 0;
+    }
+  }
+  LW_DEVICE_CONST FragX x() const {
+    FragX x;
     x.slots = slots;
     x.columns = columns;
     x.sums = reinterpret_cast<const std::int32_t*>(shape.sums);
@@ -234,38 +281,6 @@ struct FragXLoad {
       x.codes = shape.codes;
       x.powers = reinterpret_cast<const std::uint32_t*>(shape.scale);
     } else {
-      const std::uint32_t step = block_threads();
-      if constexpr (!by_copy) {
-        auto* to = reinterpret_cast<uint4*>(memory + shape.x_at);
-        LW_NO_UNROLL
-        for (std::uint32_t i = thread_index(); i < code_pieces(); i += many_codes * step) {
-          if (i != thread_index()) ask_codes(i);
-          LW_UNROLL
-          for (std::uint32_t n = 0; n < many_codes; ++n) {
-            if (i + n * step < code_pieces()) to[i + n * step] = first_codes[n];
-          }
-        }
-        auto* powers_to = reinterpret_cast<std::uint32_t*>(memory + shape.powers_at);
-        LW_NO_UNROLL
-        for (std::uint32_t i = thread_index(); i < powers(); i += step) {
-          powers_to[i] = i == thread_index() ? first_power : load1(shape.scale + std::uint64_t{i} * 4);
-        }
-      }
-      if constexpr (sums_by_load) {
-        auto* sums_to = reinterpret_cast<std::int32_t*>(memory + shape.joined_at);
-        LW_NO_UNROLL
-        for (std::uint32_t i = thread_index(); i < sum_count(); i += many_sums * step) {
-          if (i != thread_index()) ask_sums(i);
-          LW_UNROLL
-          for (std::uint32_t n = 0; n < many_sums; ++n) {
-            if (i + n * step < sum_count()) put_sum(sums_to, n, i + n * step);
-          }
-        }
-      }
-      if constexpr (Mode::window == 1) {
-        auto* zeros = reinterpret_cast<std::uint32_t*>(memory + shape.zeros_at);
-        if (thread_index() < FragX::zero_bytes / 4) zeros[thread_index()] = 0;
-      }
       x.codes = memory + shape.x_at;
       x.zeros = memory + shape.zeros_at;
       x.joined = reinterpret_cast<const std::int32_t*>(memory + shape.joined_at);
@@ -273,6 +288,7 @@ struct FragXLoad {
       x.digits = memory + shape.joined_at;
       x.powers = reinterpret_cast<const std::uint32_t*>(memory + shape.powers_at);
     }
+    return x;
   }
 };
 
@@ -290,8 +306,9 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
   const std::uint32_t ring = shape.rings_at + warp * shape.stages * stage_bytes;
   auto* const barriers = reinterpret_cast<Barrier*>(memory + shape.barriers_at);
   Barrier* const full = barriers + warp * shape.stages;
-  Barrier* const x_full = barriers + block_threads() / 32 * shape.stages;
-  if (lane == 0) {  // first: the fence would wait for loads under way
+  Barrier* const x_full = barriers + shape.groups * group_warps * shape.stages;
+  const bool apart = Load::apart && group == shape.groups;  // a warp that only brings x
+  if (lane == 0 && !apart) {                                // first: the fence would wait for loads under way
     LW_NO_UNROLL
     for (std::uint32_t i = 0; i < shape.stages; ++i) barrier_init(&full[i], 1);
     if constexpr (Load::by_copy) {
@@ -306,6 +323,7 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
   me.step = grid_blocks() * shape.groups;
   me.begin = eighth_begin(me.warp, shape.cols);
   me.count = eighth_begin(me.warp + 1, shape.cols) - me.begin;
+  if (apart) me.count = 0;
 
   me.tiles = shape.tiles;
   if (!shape.single &&
@@ -330,9 +348,10 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
   }
   me.scratch = memory + shape.scratch_at + group * P::bytes;
   if constexpr (F::grid_entries != 0) grid.fill(memory);
-  FragX x;
-  loading.take(x);
+  if constexpr (Mode::x_shared) loading.take();
   sync_block();
+  if (apart) return;
+  const FragX x = loading.x();
   if constexpr (Load::by_copy) barrier_wait(x_full, 0);
 
   float* sums =

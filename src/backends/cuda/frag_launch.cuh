@@ -45,15 +45,19 @@ int frag_start(const Launch& launch, void* stream, bool& fits) {
   fits = frag_shape(needs, launch, shape);
   if (!fits || shape.tiles == 0) return 0;
   shape.cols = launch.blocks;
-  shape.single = launch.count == 1 && launch.route == nullptr;
   shape.overlapped = launch.overlapped;
   shape.w = launch.targets[0].w;
-  shape.tile_bytes = launch.cols / F::elements * F::bytes * frag_rows;
+  const std::uint64_t tile_bytes = launch.cols / F::elements * F::bytes * frag_rows;
+  shape.single = launch.count == 1 && launch.route == nullptr && tile_bytes <= UINT32_MAX;
+  shape.tile_bytes = static_cast<std::uint32_t>(tile_bytes);
   const auto tail = static_cast<std::uint32_t>(launch.cols % frag_cols / F::elements);  // blocks
   shape.tail_short = tail == 0 ? 0 : FragPlan<F>::bytes - tail * F::bytes * frag_rows;
   frag_locate<F, Mode>(launch, slots, shape);
-  return start(frag_kernel<F, Mode>, shape.blocks, shape.groups * group_threads, shape.bytes, launch.overlapped, stream,
-               shape, launch);
+  const std::uint32_t threads = shape.groups * group_threads;
+  const bool apart = FragXLoad<F, Mode>::apart && shape.groups < Mode::most_groups;
+  shape.x_first = apart ? threads : FragXLoad<F, Mode>::apart ? threads - group_threads : 0;
+  return start(frag_kernel<F, Mode>, shape.blocks, threads + (apart ? group_threads : 0), shape.bytes,
+               launch.overlapped, stream, shape, launch);
 }
 
 /// cudaErrorInvalidConfiguration.

@@ -27,10 +27,11 @@ struct FragShape {
   std::uint32_t groups = 1;                     ///< of eight warps a block
   std::uint32_t tiles = 0;                      ///< of all targets, of one expert
   std::uint32_t cols = 0;                       ///< super-blocks of K
-  bool single = false;                          ///< one target and no experts
+  bool single = false;                          ///< one target, no experts, rows of tiles below 4 GiB
   bool overlapped = false;                      ///< as the launch's
   std::uint32_t rings_at = 0, barriers_at = 0;  ///< offsets in shared memory, as those below
-  std::uint64_t tile_bytes = 0;                 ///< of a row of tiles
+  std::uint32_t tile_bytes = 0;                 ///< of a row of tiles
+  std::uint32_t x_first = 0;                    ///< the first thread of those that bring x
   const std::uint8_t* w = nullptr;              ///< of the single target
   // And what it needs before it asks for x.
   const std::uint8_t *codes = nullptr, *scale = nullptr, *sums = nullptr, *flags = nullptr;  ///< arrays of x
