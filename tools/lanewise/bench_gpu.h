@@ -29,12 +29,15 @@ struct GpuFigure {
   double submit_us = 0;  ///< of a whole chain, on the host beside it: see gpu::Chain
 };
 
-/// What a window took; of a peer's time, `over_ours` is peer / (plain + image).
+/// What a window took; of a peer's time, `over_ours` is peer / with_image_us.
 struct GpuTime : TimedCase {
   std::uint64_t products = 0;      ///< in a chain
   std::uint64_t matrices = 1;      ///< of a product
   std::uint64_t rows = 0;          ///< of each
   std::optional<double> route_us;  ///< of experts: finding those that are used, alone; in no other figure
+  /// Beside a peer: an image of x and the one product that reads it, which may begin while the image is being made
+  /// where the device can; each image waits for the product before it.
+  std::optional<double> with_image_us;
   GpuFigure plain;
   std::optional<GpuFigure> overlapped;  ///< where the device can
 };

@@ -85,7 +85,10 @@ void GpuBenchReport::summary() {
     out_.print("submitting a chain and learning of its end: {:.0f} us (median), part of no figure\n", median(submits));
   }
   if (!machine_.peer) return;
-  out_.text("x peer: peer us / (plain us + image us), so that above 1 ours is the faster\n");
+  out_.text(
+      "x peer: peer us over those of ours with an image of x made for this one product, which may begin while the "
+      "image\n"
+      "is being made where launches overlap, so that above 1 ours is the faster\n");
   print_without_peer();
 }
 
@@ -117,6 +120,7 @@ Json GpuBenchReport::json() const {
       added["overlapped_floor_us"] = time.overlapped->floor_us;
       added["overlapped_fraction"] = time.overlapped->fraction;
     }
+    if (time.with_image_us) added["with_image_us"] = *time.with_image_us;
     if (time.plain.submit_us != 0) added["submit_us"] = time.plain.submit_us;
     added["over_first_window"] = over_first_[i];
     added["products"] = time.products;
