@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 #include <string>
@@ -279,6 +281,34 @@ TEST_F(GpuBenchTest, JsonHasWhatWasMeasured) {
     ASSERT_TRUE(read) << one["problem"];
     EXPECT_EQ(read->kernel, one["kernel"]);
   }
+}
+
+// A peer makes an image in every call, so it is compared with an image and a product that may begin beside it.
+TEST_F(GpuBenchTest, APeerIsBesideTheImageAndItsProduct) {
+  const std::filesystem::path peer = std::filesystem::path(testing::TempDir()) / "lanewise-bench-peer";
+  std::ofstream(peer) << "#!/bin/sh\nwhile read -r verb rest; do case $verb in hello) echo hello 1 fake 1 none ;; "
+                         "case) echo ok so ;; round) echo time 10 70 ;; esac; done\n";
+  std::filesystem::permissions(peer, std::filesystem::perms::owner_all);
+  for (const Format format : {Format::Q4_K, Format::F16}) {
+    const Case of = problem(format);
+    program::GpuBenchOptions options;
+    options.walked = 5 * GpuBench::stride_of(*device_, of);
+    options.replays = 2;
+    options.peer.emplace().program = peer.string();
+    GpuBench bench(device_, timer_, options);
+    const auto times = bench.time(of, {1});
+    ASSERT_TRUE(times) << times.error().message;
+    ASSERT_TRUE(times->front().peer);
+    EXPECT_EQ(times->front().peer->missing, "");
+    // 0.5 an image, 0.25 floats of it, 3 an overlapped product; outputs are compared after it too.
+    const double pair = format == Format::F16 ? 3.75 : 3.5;
+    ASSERT_TRUE(times->front().with_image_us);
+    EXPECT_DOUBLE_EQ(*times->front().with_image_us, pair);
+    EXPECT_DOUBLE_EQ(times->front().peer->over_ours, 7 / pair);
+    EXPECT_EQ(times->front().compared, 3U * 4 * 64);
+    EXPECT_EQ(report_of(*times)["cases"][0]["with_image_us"], pair);
+  }
+  std::filesystem::remove(peer);
 }
 
 // The widest rows there are.
