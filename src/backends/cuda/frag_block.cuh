@@ -278,8 +278,9 @@ struct FragOne {
 // ---- Several tokens ----
 //
 // Up to four: column 2 * token + plane. Up to eight: a column a token, a matrix product a plane. Where x is in shared
-// memory its slots are the window, known when compiled.
-template <class F, std::uint32_t Window, std::uint32_t Planes, bool XShared>
+// memory its slots are the window, known when compiled; where it comes there a super-block at a time (`RawSums`) its
+// sums are the image's, plane by plane and not yet times what codes lack.
+template <class F, std::uint32_t Window, std::uint32_t Planes, bool XShared, bool RawSums = false>
 struct FragMany {
   using P = FragPlan<F>;
   using Facts = FragFacts<F>;
@@ -339,7 +340,7 @@ struct FragMany {
             for (std::uint32_t column = 0; column < 2; ++column) {
               const std::uint32_t at = paired ? 2 * slot[0] + column : image_column(x.slots, Planes, slot[column], p);
               const std::uint32_t index = (b * Facts::groups + i + k) * x.columns + at;
-              if constexpr (XShared) {
+              if constexpr (XShared && !RawSums) {
                 c[p][column] += x.starts[index];
               } else {
                 c[p][column] += F::offset * x.sums[index];
@@ -510,7 +511,7 @@ struct FragMany {
       LW_UNROLL
       for (std::uint32_t p = 0; p < min_sums; ++p) {
         std::int32_t sum;
-        if constexpr (joins && XShared) {
+        if constexpr (joins && XShared && !RawSums) {
           sum = x.joined[(b * Facts::groups + i) * x.slots + slot[n]];
         } else {
           const std::int32_t* sums = x.sums + (b * Facts::groups + i) * x.columns;

@@ -3,13 +3,22 @@
 
 #include "backends/cuda/frag_kernel.cuh"
 #include "backends/cuda/frag_pack_tile.cuh"
+#include "backends/cuda/frag_stream.cuh"
 #include "backends/cuda/start.cuh"
 
 namespace lanewise::cuda {
 
-// Where the arrays of x are that the kernel reads.
+// What a kernel reads of a matrix, and where the arrays of x are.
 template <class F, class Mode>
 void frag_locate(const Launch& launch, std::uint32_t slots, FragShape& shape) {
+  shape.cols = launch.blocks;
+  shape.overlapped = launch.overlapped;
+  shape.w = launch.targets[0].w;
+  const std::uint64_t tile_bytes = launch.cols / F::elements * F::bytes * frag_rows;
+  shape.single = launch.count == 1 && launch.route == nullptr && tile_bytes <= UINT32_MAX;
+  shape.tile_bytes = static_cast<std::uint32_t>(tile_bytes);
+  const auto tail = static_cast<std::uint32_t>(launch.cols % frag_cols / F::elements);  // blocks
+  shape.tail_short = tail == 0 ? 0 : FragPlan<F>::bytes - tail * F::bytes * frag_rows;
   const ImageOffsets at(slots, Mode::planes, launch.blocks);
   const std::uint64_t narrow = FragXSums<F, Mode>::digits ? at.digits16 : at.sums16;
   const std::uint64_t wide = FragXSums<F, Mode>::digits ? at.digits32 : at.sums32;
@@ -44,14 +53,6 @@ int frag_start(const Launch& launch, void* stream, bool& fits) {
   FragShape shape;
   fits = frag_shape(needs, launch, shape);
   if (!fits || shape.tiles == 0) return 0;
-  shape.cols = launch.blocks;
-  shape.overlapped = launch.overlapped;
-  shape.w = launch.targets[0].w;
-  const std::uint64_t tile_bytes = launch.cols / F::elements * F::bytes * frag_rows;
-  shape.single = launch.count == 1 && launch.route == nullptr && tile_bytes <= UINT32_MAX;
-  shape.tile_bytes = static_cast<std::uint32_t>(tile_bytes);
-  const auto tail = static_cast<std::uint32_t>(launch.cols % frag_cols / F::elements);  // blocks
-  shape.tail_short = tail == 0 ? 0 : FragPlan<F>::bytes - tail * F::bytes * frag_rows;
   frag_locate<F, Mode>(launch, slots, shape);
   const std::uint32_t threads = shape.groups * group_threads;
   const bool apart = FragXLoad<F, Mode>::apart && shape.groups < Mode::most_groups;
@@ -60,10 +61,27 @@ int frag_start(const Launch& launch, void* stream, bool& fits) {
                launch.overlapped, stream, shape, launch);
 }
 
+// Five to eight tokens whose x doesn't fit into shared memory.
+template <class F>
+int frag_start_stream(const Launch& launch, void* stream, bool& fits) {
+  using Mode = FragMany<F, 8, 2, true, true>;
+  FragNeeds needs{};
+  needs.grid_bytes = FragTables<F>::grid_bytes;
+  needs.outputs = Mode::outputs;
+  needs.has_scratch = launch.cols % frag_cols != 0;
+  FragShape shape;
+  fits = frag_stream_shape<F, Mode>(needs, launch, shape);
+  if (!fits || shape.tiles == 0) return 0;
+  frag_locate<F, Mode>(launch, Mode::window, shape);
+  return start(frag_stream_kernel<F, Mode>, shape.blocks, group_threads, shape.bytes, launch.overlapped, stream, shape,
+               launch);
+}
+
 /// cudaErrorInvalidConfiguration.
 inline constexpr int frag_does_not_fit = 9;
 
-/// Tokens 1..8 in one of three modes; x stays in global memory where it doesn't fit into shared memory.
+/// Tokens 1..8 in one of three modes; where x doesn't fit into shared memory that of five to eight tokens comes there a
+/// super-block at a time, other stays in global memory.
 template <class F>
 int frag_launch(const Launch& launch, void* stream) {
   bool fits = false;
@@ -73,6 +91,7 @@ int frag_launch(const Launch& launch, void* stream) {
     error = slots == 1   ? frag_start<F, FragOne<F>>(launch, stream, fits)
             : slots == 4 ? frag_start<F, FragMany<F, 4, 2, true>>(launch, stream, fits)
                          : frag_start<F, FragMany<F, 8, 2, true>>(launch, stream, fits);
+    if (!fits && slots == 8) error = frag_start_stream<F>(launch, stream, fits);
     if (!fits) error = frag_start<F, FragMany<F, 8, 2, false>>(launch, stream, fits);
   } else if (launch.planes == 1) {
     error = frag_start<F, FragMany<F, 8, 1, false>>(launch, stream, fits);
