@@ -35,8 +35,8 @@ struct GpuTime : TimedCase {
   std::uint64_t matrices = 1;      ///< of a product
   std::uint64_t rows = 0;          ///< of each
   std::optional<double> route_us;  ///< of experts: finding those that are used, alone; in no other figure
-  /// Beside a peer: an image of x and the one product that reads it, which may begin while the image is being made
-  /// where the device can; each image waits for the product before it.
+  /// Beside a peer: an image of x and the one product that reads it, plain or, where the device can and that is faster,
+  /// free to begin while the image is being made; each image waits for the product before it.
   std::optional<double> with_image_us;
   GpuFigure plain;
   std::optional<GpuFigure> overlapped;  ///< where the device can

@@ -86,9 +86,8 @@ void GpuBenchReport::summary() {
   }
   if (!machine_.peer) return;
   out_.text(
-      "x peer: peer us over those of ours with an image of x made for this one product, which may begin while the "
-      "image\n"
-      "is being made where launches overlap, so that above 1 ours is the faster\n");
+      "x peer: peer us over those of ours with an image of x made for this one product, plain or overlapped, whichever\n"
+      "is the faster, so that above 1 ours is\n");
   print_without_peer();
 }
 

@@ -15,7 +15,7 @@
 
 namespace lanewise::cuda {
 
-inline constexpr std::uint32_t image_part = 2;  ///< super-blocks of a block of threads
+inline constexpr std::uint32_t image_part = 4;  ///< super-blocks of a block of threads
 inline constexpr std::uint32_t image_threads = 32 * image_part;
 
 /// Blocks of threads of a slot that make its super-blocks.
@@ -140,6 +140,49 @@ LW_DEVICE void image_split(std::int32_t (&q)[8], std::uint32_t (&words)[P][2]) {
 // fp32 bits of no use: 2^64, an infinity, a NaN.
 inline constexpr std::uint32_t image_bad = 0x5F800000U;
 
+// The largest magnitude among a thread's share of a token, which all of a block's threads read, as fp32 bits. Without
+// branches, so that K = 8192 is a single trip: this takes longer than the super-blocks do.
+LW_DEVICE std::uint32_t image_largest_of(const ImageTask& task, std::uint64_t token) {
+  const std::uint32_t size = task.dtype == 0 ? 4 : 2;
+  const auto* const x = static_cast<const std::uint8_t*>(task.x) + token * task.stride * size;
+  const std::uint64_t bytes = task.cols * size;
+  std::uint32_t largest = 0;
+  if ((reinterpret_cast<std::uintptr_t>(x) | bytes) % 16 != 0) {
+    LW_NO_UNROLL
+    for (std::uint64_t k = thread_index() * 8; k < task.cols; k += image_threads * 8) {
+      std::uint32_t bits[8];
+      image_load(task, token, k, bits);
+      largest = image_larger(largest, bits);
+    }
+    return largest;
+  }
+  constexpr std::uint32_t many = 16;  // loads of a thread under way at once
+  LW_NO_UNROLL
+  for (std::uint64_t at = thread_index() * 16; at < bytes; at += many * image_threads * 16) {
+    uint4 v[many];
+    LW_UNROLL
+    for (std::uint32_t n = 0; n < many; ++n) {
+      v[n] = uint4{0, 0, 0, 0};
+      if (at + n * image_threads * 16 < bytes) v[n] = load4(x + at + n * image_threads * 16);
+    }
+    LW_UNROLL
+    for (std::uint32_t n = 0; n < many; ++n) {
+      const std::uint32_t words[4] = {v[n].x, v[n].y, v[n].z, v[n].w};
+      LW_UNROLL
+      for (const std::uint32_t word : words) {
+        if (task.dtype == 0) {
+          largest = (word & 0x7FFFFFFFU) > largest ? word & 0x7FFFFFFFU : largest;
+        } else {  // of 16 bits, the larger magnitude has the larger bits too
+          largest = (word & 0x7FFFU) > largest ? word & 0x7FFFU : largest;
+          largest = (word >> 16 & 0x7FFFU) > largest ? word >> 16 & 0x7FFFU : largest;
+        }
+      }
+    }
+  }
+  if (task.dtype == 0) return largest;
+  return task.dtype == 1 ? bits_of(half_value(largest)) : largest << 16;
+}
+
 // The flag of a slot, and those of the slots that its slice doesn't have.
 LW_DEVICE void image_flag(const ImageTask& task, const ImageSlot& where, std::uint32_t* poisoned) {
   LW_SHARED_MEMORY(memory);
@@ -148,20 +191,8 @@ LW_DEVICE void image_flag(const ImageTask& task, const ImageSlot& where, std::ui
   sync_block();
   let_next_start();
   wait_for_previous();
-  if (where.present) {
-    const std::uint64_t token = where.slice * image_slice + where.slot;
-    std::uint32_t largest = 0;
-    constexpr std::uint32_t many = 8;  // loads of a thread under way at once
-    constexpr std::uint64_t step = image_threads * 8;
-    LW_NO_UNROLL
-    for (std::uint64_t k = thread_index() * 8; k < task.cols; k += many * step) {
-      std::uint32_t bits[many][8];
-      LW_UNROLL
-      for (std::uint32_t n = 0; n < many; ++n) image_load(task, token, k + n * step, bits[n]);
-      LW_UNROLL
-      for (std::uint32_t n = 0; n < many; ++n) largest = image_larger(largest, bits[n]);
-    }
-    if (largest >= image_bad) *static_cast<volatile std::uint32_t*>(bad) = 1;
+  if (where.present && image_largest_of(task, where.slice * image_slice + where.slot) >= image_bad) {
+    *static_cast<volatile std::uint32_t*>(bad) = 1;
   }
   sync_block();
   if (thread_index() == 0) poisoned[where.slot] = *bad;
