@@ -86,8 +86,8 @@ void GpuBenchReport::summary() {
   }
   if (!machine_.peer) return;
   out_.text(
-      "x peer: peer us over those of ours with an image of x made for this one product, plain or overlapped, whichever\n"
-      "is the faster, so that above 1 ours is\n");
+      "x peer: peer us over those of ours with an image of x made for this one product, plain or overlapped,\n"
+      "whichever is the faster, so that above 1 ours is\n");
   print_without_peer();
 }
 
