@@ -159,6 +159,19 @@ TEST_P(Frag, HasTheScalarBits) {
 std::string name_of(const testing::TestParamInfo<std::size_t>& index) {
   return std::string(format_info(units()[index.param].format).name);
 }
+// Of eight tokens x doesn't fit into shared memory and comes a super-block at a time, with two tiles or, at the end,
+// one; of one it comes in more trips than one; 14496 ends in the midst of a super-block.
+TEST_P(Frag, HasTheScalarBitsOfLongK) {
+  std::mt19937_64 random(GetParam() + 77);
+  for (const std::uint64_t cols : {14336U, 14496U}) {
+    if (cols % info().block_elements != 0) continue;
+    for (const std::uint64_t tokens : {1U, 5U, 8U}) {
+      expect_scalar_bits(unit(), {cols, tokens == 8 ? 33U : 17U, tokens, Planes::x16}, random);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Formats, Frag, testing::Range(std::size_t{0}, std::size_t{25}), name_of);
 
 TEST(FragUnits, AreThoseOfAllQuantisedFormats) {

@@ -28,7 +28,8 @@ struct FragGroup {
   // What to ask for next: of which tile, how many super-blocks of it are left, and where they lie.
   std::uint32_t next_tile = 0, left = 0;
   const std::uint8_t* next = nullptr;
-  std::uint64_t skip = 0;        // from the end of this group's tile to its next, where there is one target
+  const std::uint8_t* tile_at = nullptr;  // the eighth of that tile, and from one tile to the next of a single target
+  std::uint64_t stride = 0;
   std::uint32_t tail_short = 0;  // bytes that the eighth's last super-block lacks
 
   LW_DEVICE_CONST std::uint32_t tail_groups() const { return static_cast<std::uint32_t>(launch.cols % frag_cols / 32); }
@@ -43,8 +44,8 @@ struct FragGroup {
     if (P::has_tail && begin + count == shape.cols) tail_short = shape.tail_short;
     next_tile = count == 0 ? tiles : first;
     left = count;
-    skip = std::uint64_t{shape.tile_bytes} * step - count * P::bytes;
-    if (next_tile < tiles) next = tile_begin(next_tile);
+    stride = std::uint64_t{shape.tile_bytes} * step;
+    if (next_tile < tiles) next = tile_at = tile_begin(next_tile);
   }
   // Asks for the next chunk into the stage at `to` of shared memory, if there is one. Kept short: a warp does this for
   // every chunk, and all of it waits. All lanes know where the warp stands, so that this is known to be the same in all
@@ -59,12 +60,14 @@ struct FragGroup {
       barrier_expect(barrier, bytes);
       copy_bulk(memory + to, next, bytes, barrier);
     }
-    next += n * P::bytes;
-    if (left != 0) return;
+    if (left != 0) {
+      next += n * P::bytes;
+      return;
+    }
     left = count;
     next_tile += step;
     if (shape.single) {
-      next += skip;
+      next = tile_at += stride;
     } else if (next_tile < tiles) {
       next = tile_begin(next_tile);
     }
