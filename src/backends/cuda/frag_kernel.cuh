@@ -29,7 +29,7 @@ struct FragGroup {
   std::uint32_t next_tile = 0, left = 0;
   const std::uint8_t* next = nullptr;
   const std::uint8_t* tile_at = nullptr;  // the eighth of that tile, and from one tile to the next of a single target
-  std::uint64_t stride = 0;
+  std::uint64_t tile_stride = 0;
   std::uint32_t tail_short = 0;  // bytes that the eighth's last super-block lacks
 
   LW_DEVICE_CONST std::uint32_t tail_groups() const { return static_cast<std::uint32_t>(launch.cols % frag_cols / 32); }
@@ -44,7 +44,7 @@ struct FragGroup {
     if (P::has_tail && begin + count == shape.cols) tail_short = shape.tail_short;
     next_tile = count == 0 ? tiles : first;
     left = count;
-    stride = std::uint64_t{shape.tile_bytes} * step;
+    tile_stride = std::uint64_t{shape.tile_bytes} * step;
     if (next_tile < tiles) next = tile_at = tile_begin(next_tile);
   }
   // Asks for the next chunk into the stage at `to` of shared memory, if there is one. Kept short: a warp does this for
@@ -67,7 +67,7 @@ struct FragGroup {
     left = count;
     next_tile += step;
     if (shape.single) {
-      next = tile_at += stride;
+      next = tile_at += tile_stride;
     } else if (next_tile < tiles) {
       next = tile_begin(next_tile);
     }
