@@ -25,7 +25,7 @@ LW_BOTH std::uint64_t image_all_slots(std::uint64_t tokens) {
   const auto rest = static_cast<std::uint32_t>(tokens % image_slice);
   return tokens / image_slice * image_slice + (rest == 0 ? 0 : image_slots(rest));
 }
-/// Blocks of threads of image_kernel and of floats_kernel.
+/// Blocks of threads of image_kernel and of floats_kernel; 2^31 of them would make an image of terabytes.
 LW_BOTH std::uint64_t image_grid(const ImageTask& task) {
   return image_all_slots(task.tokens) * (image_parts(task.blocks) + 1);
 }

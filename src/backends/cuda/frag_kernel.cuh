@@ -108,7 +108,7 @@ struct FragGroup {
       if (poisoned) y = float_of(0x7FC00000U);
       const std::uint32_t token = output % Mode::window;
       const std::uint32_t at = tile + index * step;
-      if (shape.single) {  // the rest is a hundred instructions, cold where there is one tile
+      if (shape.single) {  // the way below is a hundred instructions longer
         const Target& target = launch.targets[0];
         const std::uint64_t row = std::uint64_t{at} * frag_rows + output / Mode::window;
         if (row < target.rows && token < launch.tokens) {
@@ -148,13 +148,13 @@ struct FragXLoad {
 
   static constexpr bool by_copy = Mode::x_shared && Mode::window > 1;
   // Beside a grid, which all threads lay out, one token's x is brought by eight warps of its own, or by the last group
-  // where there are as many as can be (IQ2_XXS 2560x640: 3.62 -> 3.35 us; formats without a grid lose by it).
+  // where there are as many as can be: the threads from shape.x_first on (IQ2_XXS 2560x640: 3.62 -> 3.30 us; formats
+  // without a grid lose by it).
   static constexpr bool apart = Mode::window == 1 && F::grid_entries != 0;
   static constexpr bool sums_by_copy = by_copy && Sums::digits;
   static constexpr bool sums_by_load = Mode::x_shared && Sums::any && !sums_by_copy;
   // The warp that asks for copies: one that has as few super-blocks as any.
   static constexpr std::uint32_t copier = group_warps - 1;
-  // Otherwise the threads from shape.x_first on ask.
   // Pieces and words of a thread under way at once: what is asked for later waits behind the weights (14336x4096 in
   // Q4_K at one token, with two pieces 11.6 us, with four 10.0). One token's sums come in pairs of planes.
   static constexpr std::uint32_t many_codes = Mode::window == 1 ? 4 : 1;
@@ -337,9 +337,8 @@ LW_DEVICE void frag_gemv(const Launch& launch, const FragShape& shape) {
   if (apart) me.count = 0;
 
   me.tiles = shape.tiles;
-  if (!shape.single &&
-      launch.route != nullptr) {  // which experts there are is known only once the launch before is done
-    wait_for_previous();
+  if (!shape.single && launch.route != nullptr) {
+    wait_for_previous();  // which experts there are is known only once the launch before is done
     me.tiles = launch.route->bad != 0 ? 0 : shape.tiles * launch.route->count;
   }
 
