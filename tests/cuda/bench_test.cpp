@@ -286,8 +286,9 @@ TEST_F(GpuBenchTest, JsonHasWhatWasMeasured) {
 // A peer makes an image in every call, so it is compared with an image and a product that may begin beside it.
 TEST_F(GpuBenchTest, APeerIsBesideTheImageAndItsProduct) {
   const std::filesystem::path peer = std::filesystem::path(testing::TempDir()) / "lanewise-bench-peer";
+  // A round takes longer than the time that it tells, which would be disbelieved otherwise.
   std::ofstream(peer) << "#!/bin/sh\nwhile read -r verb rest; do case $verb in hello) echo hello 1 fake 1 none ;; "
-                         "case) echo ok so ;; round) echo time 10 70 ;; esac; done\n";
+                         "case) echo ok so ;; round) sleep 0.01; echo time 10 70 ;; esac; done\n";
   std::filesystem::permissions(peer, std::filesystem::perms::owner_all);
   for (const Format format : {Format::Q4_K, Format::F16}) {
     const Case of = problem(format);
