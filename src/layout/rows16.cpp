@@ -18,12 +18,16 @@ void for_each_run(const FormatInfo& info, std::uint64_t cols, Visit visit) {
   const std::uint64_t beside_at = lead != 0 ? 0 : info.block_bytes - beside;
   const std::uint64_t words = info.block_bytes / 4;
   const std::uint64_t blocks = cols / info.block_elements;
+  const std::uint64_t run = rows16_run(info.block_elements, info.block_bytes);
   std::uint64_t packed = 0;
-  for (std::uint64_t block = 0; block < blocks; ++block) {
-    for (std::uint64_t w = 0; w < words; ++w, packed += 64) visit(packed, block * info.block_bytes + lead + 4 * w, 4);
-  }
-  for (std::uint64_t block = 0; block < blocks && beside != 0; ++block, packed += 16 * beside) {
-    visit(packed, block * info.block_bytes + beside_at, beside);
+  for (std::uint64_t first = 0; first < blocks; first += run) {
+    const std::uint64_t end = std::min(first + run, blocks);
+    for (std::uint64_t block = first; block < end; ++block) {
+      for (std::uint64_t w = 0; w < words; ++w, packed += 64) visit(packed, block * info.block_bytes + lead + 4 * w, 4);
+    }
+    for (std::uint64_t block = first; block < end && beside != 0; ++block, packed += 16 * beside) {
+      visit(packed, block * info.block_bytes + beside_at, beside);
+    }
   }
 }
 

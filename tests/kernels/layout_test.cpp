@@ -51,12 +51,19 @@ std::uint64_t place_in_rows16(const FormatInfo& info, std::uint64_t cols, std::u
   const std::uint64_t lane = row % 16;
   const std::uint64_t start = row / 16 * 16 * row_bytes(info, cols);
   const std::uint64_t words = size / 4;
+  // A run: one super-block, or two where 16 rows' bytes beside the words of one aren't whole lines of 64.
+  const std::uint64_t in_super_block = 256 / info.block_elements;
+  const std::uint64_t run = in_super_block * (in_super_block * beside * 16 % 64 == 0 ? 1 : 2);
+  std::uint64_t run_at = 0;
+  std::uint64_t first = 0;
+  for (; first + run <= block; first += run) run_at += run * size * 16;
+  const std::uint64_t held = std::min(run, blocks - first);
   if (byte >= lead && byte < lead + words * 4) {
     const std::uint64_t word = (byte - lead) / 4;
-    return start + ((block * words + word) * 16 + lane) * 4 + (byte - lead) % 4;
+    return start + run_at + (((block - first) * words + word) * 16 + lane) * 4 + (byte - lead) % 4;
   }
   const std::uint64_t side = byte < lead ? byte : byte - words * 4;
-  return start + blocks * words * 64 + (block * 16 + lane) * beside + side;
+  return start + run_at + held * words * 64 + ((block - first) * 16 + lane) * beside + side;
 }
 
 class Layouts : public testing::TestWithParam<FormatInfo> {};

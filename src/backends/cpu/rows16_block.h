@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "layout/rows16.h"
+
 namespace lanewise::LW_TARGET {
 
 /// Where a field of a block lies in the tile: which vector of words, or which vector of the bytes beside them.
@@ -124,8 +126,22 @@ struct Packing {
   static constexpr std::uint32_t beside_at = F::lead != 0 ? 0 : F::bytes - beside;
   static_assert(words >= 4, "four words are moved at once");
 
-  /// Bytes of a tile's words, behind which those beside them lie.
-  static constexpr std::uint64_t tile_words(std::uint64_t cols) { return cols / F::elements * words * 64; }
+  // Super-blocks of a run, 1 or 2.
+  static constexpr std::uint64_t run = rows16_run(F::elements, F::bytes);
+  static constexpr std::uint64_t run_steps = run * F::elements / 256;
+
+  /// Where super-block b of a tile lies: its words, and the bytes beside them.
+  struct At {
+    std::uint64_t words, behind;
+  };
+  static LW_AI At at(std::uint64_t cols, std::uint64_t b) {
+    const std::uint64_t first = b / run_steps;
+    const std::uint64_t begin = first * run_steps * step_bytes;
+    // The last run may have fewer blocks.
+    const std::uint64_t left = cols / F::elements - first * run;
+    const std::uint64_t run_words = (left < run ? left : run) * words * 64;
+    return {begin + b % run_steps * word_step, begin + run_words + b % run_steps * beside_step};
+  }
   /// Super-block b of sixteen rows, `blocks` blocks of it.
   static __attribute__((noinline)) void step(const std::uint8_t* const* rows, std::uint64_t b, int blocks,
                                              std::uint8_t* out, std::uint8_t* behind) {
@@ -151,7 +167,8 @@ struct Packing {
   }
   static void tile(const std::uint8_t* const* rows, std::uint64_t cols, std::uint8_t* out) {
     for (std::uint64_t b = 0; b * 256 < cols; ++b) {
-      step(rows, b, blocks_of(cols, b), out + b * word_step, out + tile_words(cols) + b * beside_step);
+      const At place = at(cols, b);
+      step(rows, b, blocks_of(cols, b), out + place.words, out + place.behind);
     }
   }
 };

@@ -23,8 +23,8 @@ struct Fetch {
   LW_AI Fetch operator+(std::ptrdiff_t bytes) const { return {far + bytes, near + bytes}; }
 };
 
-/// The super-blocks of one tile, in either layout.
-template <class F>
+/// The super-blocks of one tile, in either layout. `Near`: what is fetched into the first cache is used.
+template <class F, bool Near>
 class TileSteps {
  public:
   struct Step {
@@ -32,42 +32,40 @@ class TileSteps {
     const std::uint8_t* behind;  ///< the bytes beside the words
     Fetch fetch;                 ///< what to prefetch meanwhile
   };
-  LW_AI explicit TileSteps(const Rows16Call& call)
-      : call_(call), words_(Packing<F>::tile_words(call.cols)), tile_bytes_(call.cols / F::elements * F::bytes * 16) {}
+  LW_AI explicit TileSteps(const Rows16Call& call) : call_(call) {}
 
   /// Super-block b; GGUF's rows are transposed into `scratch`, of Packing<F>::step_bytes.
   LW_AI Step at(std::uint64_t b, std::uint8_t* scratch) const {
     constexpr std::uint64_t word_step = Packing<F>::word_step;
-    constexpr std::uint64_t beside_step = Packing<F>::beside_step;
     if (call_.packed == nullptr) {
       Packing<F>::step(call_.rows, b, Packing<F>::blocks_of(call_.cols, b), scratch, scratch + word_step);
       const std::uint8_t* next = call_.next + b * Packing<F>::step_bytes;
-      prefetch_beside(next + word_step);
+      fetch_beside<Packing<F>::beside_step>({next + word_step, scratch});
       return {scratch, scratch + word_step, {next, scratch}};
     }
-    const std::uint8_t* behind = call_.packed + words_ + b * beside_step;
-    prefetch_beside(behind + call_.ahead / word_step * beside_step);
-    return {call_.packed + b * word_step,
-            behind,
-            {word_at(b * word_step + call_.ahead), word_at(b * word_step + near_ahead)}};
+    const auto place = Packing<F>::at(call_.cols, b);
+    const std::uint8_t* words = call_.packed + place.words;
+    const std::uint8_t* behind = call_.packed + place.behind;
+    const Fetch fetch{words + call_.ahead, words + near_ahead};
+    // Those beside a run's words with its last super-block, where they lie next in the stream.
+    constexpr std::uint64_t steps = Packing<F>::run_steps;
+    if (steps == 1 || b % steps == steps - 1) {
+      fetch_beside<steps * Packing<F>::beside_step>(fetch + static_cast<std::ptrdiff_t>(word_step));
+    }
+    return {words, behind, fetch};
   }
 
  private:
-  /// Byte `at` of the tile's words; past its end they go on in the next tile's.
-  LW_AI const std::uint8_t* word_at(std::uint64_t at) const {
-    const std::uint8_t* tile = call_.packed;
-    for (; at >= words_; at -= words_) tile += tile_bytes_;
-    return tile + at;
-  }
-
   /// What the kernels' own prefetches, as many as a super-block has words, leave.
-  static LW_AI void prefetch_beside(const std::uint8_t* at) {
-    constexpr std::uint64_t bytes = Packing<F>::beside_step;
-    for (std::uint64_t line = 0; line < bytes; line += 64) prefetch(at + line);
+  template <std::uint64_t Bytes>
+  static LW_AI void fetch_beside(Fetch fetch) {
+    for (std::uint64_t line = 0; line < Bytes; line += 64) {
+      prefetch(fetch.far + line);
+      if constexpr (Near) prefetch_near(fetch.near + line);
+    }
   }
 
   const Rows16Call& call_;
-  std::uint64_t words_, tile_bytes_;
 };
 
 /// The accumulators of an eighth, added up.
@@ -479,7 +477,7 @@ struct Rows16 {
 
   static void tile(const Rows16Call& call) {
     alignas(64) std::uint8_t scratch[Packing<F>::step_bytes];
-    const TileSteps<F> steps(call);
+    const TileSteps<F, in_registers> steps(call);
     const std::uint64_t count = (call.cols + 255) / 256;
     const std::uint64_t record = static_cast<std::uint64_t>(call.batches) * at.bytes;
     Float r[Batches * T][8];

@@ -37,7 +37,7 @@ struct FloatsConstants {
   std::uint32_t blocks, wide_at, xq_at, planes, coarser, groups_x;
 };
 struct PackConstants {
-  std::uint32_t words, rows, row_bytes, block_bytes, lead, from_at, to_at, to_bytes, groups_x;
+  std::uint32_t words, rows, row_bytes, block_bytes, lead, run, from_at, to_at, to_bytes, groups_x;
 };
 struct RouteConstants {
   std::uint32_t tokens, used, experts, ids_at, routes_at, stride;
@@ -553,8 +553,9 @@ Outcome OpenDevice::move_words(PipelineKey::Kind kind, const MatrixView& matrix,
   const auto grid = grid_of(ceil_div(words, pipelines_->group_size(key)));
   if (!grid) return too_large("a matrix");
   const PackConstants constants{
-      narrow(words), narrow(rows),    narrow(row), matrix.info().block_bytes, rows16_lead(matrix.format), source.rest,
-      target.rest,   narrow(written), grid->x};
+      narrow(words), narrow(rows), narrow(row), matrix.info().block_bytes, rows16_lead(matrix.format),
+      rows16_run(matrix.info().block_elements, matrix.info().block_bytes), source.rest, target.rest, narrow(written),
+      grid->x};
   return dispatch(key, std::array{source, target}, &constants, sizeof constants, *grid, stream);
 }
 

@@ -3,7 +3,8 @@
 
 // uint w_words[], format.glsl and LW_LANE_ROWS, the rows that an invocation has, come before.
 uint row_at[LW_LANE_ROWS];     // raw: the byte at which a row starts; rows16: its word in the tile's first sixteen
-uint beside_at[LW_LANE_ROWS];  // rows16: the byte of the row's first bytes beside the words
+uint beside_at[LW_LANE_ROWS];  // rows16: the byte where its first bytes beside words would stand, were there no words
+uint blocks_of_row;            // rows16
 
 #if defined(LW_ROWS16)
 // Four bytes of each block stand in words, from byte `lead` on; bytes % 4 beside them: see layout/rows16.h.
@@ -11,14 +12,27 @@ uint beside_at[LW_LANE_ROWS];  // rows16: the byte of the row's first bytes besi
 #define LW_BESIDE (LW_BLOCK_BYTES % 4u)
 #define LW_LEAD (LW_quad_part(0u, 0u).byte % 4u)
 
+// Blocks whose words stand together, the bytes beside them behind: a power of two.
+#if LW_BLOCK_BYTES % 4 * (256 / LW_ELEMENTS) % 4 == 0
+#define LW_RUN (256u / LW_ELEMENTS)
+#else
+#define LW_RUN (512u / LW_ELEMENTS)
+#endif
+
 void find_row(uint r, uint row, uint base, uint row_bytes, uint row_blocks) {
   uint tile = base + (row / 16u) * 16u * row_bytes;
   row_at[r] = tile / 4u + row % 16u;
-  beside_at[r] = tile + row_blocks * LW_WORDS * 64u + row % 16u * LW_BESIDE;
+  beside_at[r] = tile + row % 16u * LW_BESIDE;
+  blocks_of_row = row_blocks;
 }
-uint tile_word(uint r, uint block, uint index) { return w_words[row_at[r] + (block * LW_WORDS + index) * 16u]; }
+uint tile_word(uint r, uint block, uint index) {
+  uint beside_words = block / LW_RUN * (LW_RUN * LW_BESIDE * 4u);
+  return w_words[row_at[r] + (block * LW_WORDS + index) * 16u + beside_words];
+}
 uint beside(uint r, uint block) {
-  uint at = beside_at[r] + block * 16u * LW_BESIDE;
+  // Behind the words of its run, which is shorter at the end of a row.
+  uint words_before = min((block / LW_RUN + 1u) * LW_RUN, blocks_of_row) * LW_WORDS;
+  uint at = beside_at[r] + words_before * 64u + block * 16u * LW_BESIDE;
   return (w_words[at >> 2u] >> (8u * (at & 3u))) & ((1u << (8u * LW_BESIDE)) - 1u);
 }
 uint load_word(uint r, uint block, uint byte) {
