@@ -1,11 +1,11 @@
 // The `rows16` layout: rows interleaved by sixteen, so that one vector register holds the same word of sixteen rows.
 //
 // A tile is sixteen rows of K elements, in one stream of runs, each as many consecutive blocks as rows16_run says (the
-// last may have fewer). Of a run first the words of its blocks: [block][bytes / 4][16 rows] 32-bit words; then the bytes
-// beside them (bytes % 4 of each block, which stand at its front or end, wherever its codes leave words unaligned):
-// [block][16 rows][bytes % 4]. A run is a super-block or, where the bytes beside one would end in the midst of a cache
-// line (66 = 16 words + 2: 32 bytes), two, so that every vector of words is aligned. Not a bit changes and none is
-// added; rows past the last are zero.
+// last may have fewer). Of a run first the words of its blocks: [block][bytes / 4][16 rows] 32-bit words; then the
+// bytes beside them (bytes % 4 of each block, which stand at its front or end, wherever its codes leave words
+// unaligned): [block][16 rows][bytes % 4]. A run is a super-block or, where the bytes beside one would end in the midst
+// of a cache line (66 = 16 words + 2: 32 bytes), two, so that every vector of words is aligned. Not a bit changes and
+// none is added; rows past the last are zero.
 #pragma once
 
 #include <cstdint>

@@ -9,6 +9,7 @@
 #include "arithmetic/scalar.h"
 #include "backends/cpu/prefetch.h"
 #include "backends/cpu/targets.h"
+#include "base/checked.h"
 #include "base/float_env.h"
 #include "kernels/kernel.h"
 
@@ -52,10 +53,10 @@ class FloatGemv {
   }
 
   void rows(std::uint64_t row_begin, std::uint64_t row_end) const {
-    // One token: a row from its first to its last byte. More: an eighth of sixteen rows at a time, for which x stays in
-    // the first cache; for a whole row, x is read from the second again and again (F16 at four and eight tokens: 0.48
-    // and 0.29 of the ceiling instead of 0.79 and 0.49).
-    const std::uint64_t together = slots_ == 1 ? 1 : most_float_rows;
+    // One token: a few rows from their first to their last bytes. More: an eighth of sixteen rows at a time, for which
+    // x stays in the first cache; for a whole row, x is read from the second again and again (F16 at four and eight
+    // tokens: 0.48 and 0.29 of the ceiling instead of 0.79 and 0.49).
+    const std::uint64_t together = slots_ == 1 ? kernels_.side_by_side[0] : most_float_rows;
     FloatsCall call{};
     call.row_bytes = w_.row_bytes();
     call.bounds = bounds_.data();
@@ -75,15 +76,16 @@ class FloatGemv {
     for (std::uint32_t g = 0; g < 8; g = call.last) {
       call.first = g;
       call.last = slots_ == 1 ? 8 : g + 1;
-      prefetch_from(call);
       for (std::uint64_t first = begin; first < end; first += most_float_tokens) {
         const std::uint64_t tokens = std::min<std::uint64_t>(most_float_tokens, end - first);
+        const auto kernel = static_cast<std::size_t>(std::bit_width(tokens - 1));
+        prefetch_from(call, kernels_.side_by_side[kernel]);
         // Three tokens run as four, the last one twice.
         for (std::uint64_t t = 0; t < most_float_tokens; ++t) {
           call.x[t] = x_.floats(image_, y_.slot(first + std::min(t, tokens - 1)).token).values;
         }
         call.sums = sums.sums[(first - begin) / most_float_tokens];
-        kernels_.rows[std::bit_width(tokens - 1)](call);
+        kernels_.rows[kernel](call);
       }
     }
     for (std::uint64_t s = begin; s < end; ++s) {
@@ -94,18 +96,22 @@ class FloatGemv {
       }
     }
   }
-  void prefetch_from(FloatsCall& call) const {
+  void prefetch_from(FloatsCall& call, std::uint64_t side_by_side) const {
+    const std::uint64_t row = w_.row_bytes();
+    const std::uint64_t rows = side_by_side * row;
     if (call.last == 8 && call.first == 0) {
-      call.far = prefetch_ahead;
-      call.near = near_ahead;
+      // Of rows side by side those behind them, so that each line is asked for once.
+      call.far =
+          static_cast<std::ptrdiff_t>(side_by_side == 1 ? prefetch_ahead : ceil_div(prefetch_ahead, rows) * rows);
+      call.near = static_cast<std::ptrdiff_t>(near_ahead / side_by_side);
       return;
     }
-    // Of the same row the next eighth, after the last one that of the next sixteen rows; and the next row's.
+    // Of the same row the next eighth, after the last one that of the next sixteen rows; and the next rows'.
     const std::uint64_t bytes = w_.info().block_bytes;
     const std::uint64_t far = call.first < 7 ? (bounds_[call.first + 1] - bounds_[call.first]) * bytes
-                                             : most_float_rows * w_.row_bytes() - bounds_[7] * bytes;
+                                             : most_float_rows * row - bounds_[7] * bytes;
     call.far = static_cast<std::ptrdiff_t>(far);
-    call.near = static_cast<std::ptrdiff_t>(w_.row_bytes());
+    call.near = static_cast<std::ptrdiff_t>(rows);
   }
 
   const FloatKernels& kernels_;

@@ -27,7 +27,8 @@ struct FloatsCall {
 using FloatsRows = void (*)(const FloatsCall& call);
 
 struct FloatKernels {
-  FloatsRows rows[3];  ///< 1, 2 and 4 tokens
+  FloatsRows rows[3];             ///< 1, 2 and 4 tokens
+  std::uint32_t side_by_side[3];  ///< of 1, 2 and 4 tokens: rows that it walks together
 };
 
 /// A kernel of kernels.def (see CpuLaunch), on GGUF's rows.

@@ -552,10 +552,16 @@ Outcome OpenDevice::move_words(PipelineKey::Kind kind, const MatrixView& matrix,
   const std::uint64_t words = ceil_div(written, 4);
   const auto grid = grid_of(ceil_div(words, pipelines_->group_size(key)));
   if (!grid) return too_large("a matrix");
-  const PackConstants constants{
-      narrow(words), narrow(rows), narrow(row), matrix.info().block_bytes, rows16_lead(matrix.format),
-      rows16_run(matrix.info().block_elements, matrix.info().block_bytes), source.rest, target.rest, narrow(written),
-      grid->x};
+  const PackConstants constants{narrow(words),
+                                narrow(rows),
+                                narrow(row),
+                                matrix.info().block_bytes,
+                                rows16_lead(matrix.format),
+                                rows16_run(matrix.info().block_elements, matrix.info().block_bytes),
+                                source.rest,
+                                target.rest,
+                                narrow(written),
+                                grid->x};
   return dispatch(key, std::array{source, target}, &constants, sizeof constants, *grid, stream);
 }
 
