@@ -76,6 +76,9 @@ TEST(Bench, JsonSaysWhatWasMeasured) {
     EXPECT_GT(document["ceiling_gbps"].get<double>(), 0);
     EXPECT_EQ(document["machine"]["threads"], 2);
     EXPECT_TRUE(document["machine"].contains("huge_pages"));
+    EXPECT_GT(document["machine"]["pace"]["looks"], 0);
+    EXPECT_GT(document["machine"]["pace"]["least"], 0);
+    EXPECT_LE(document["machine"]["pace"]["median"], 1);
     EXPECT_FALSE(document["machine"]["cpu"].get<std::string>().empty());
     EXPECT_TRUE(document.contains("library_version"));
     ASSERT_EQ(document["cases"].size(), 4U);

@@ -88,6 +88,8 @@ void BenchReport::add(const BenchGroupTimes& group) {
   if (!group.times.empty() && !group.times.front().hot) {
     ceilings_.insert(ceilings_.end(), group.ceilings.begin(), group.ceilings.end());
   }
+  paces_.insert(paces_.end(), group.paces.begin(), group.paces.end());
+  best_pace_ = std::max(best_pace_, group.best_pace);
   if (group.threads < machine_.threads && threads_ == 0) {
     note(fmt::format("only {} threads could be had of the {} asked for", group.threads, machine_.threads));
   }
@@ -98,11 +100,20 @@ void BenchReport::add(const BenchGroupTimes& group) {
 
 double BenchReport::ceiling() const { return median(ceilings_); }
 
+void BenchReport::print_pace() {
+  const double usual = median(paces_) / best_pace_;
+  out_.print("pace: {:.2f} of the processors' best, the median of {} looks; the least {:.2f}\n", usual, paces_.size(),
+             std::ranges::min(paces_) / best_pace_);
+  if (usual < 0.9)
+    out_.text("      others share the cores: what computing bounds carries it, what memory bounds less\n");
+}
+
 void BenchReport::summary() {
   if (!lines_ || ceilings_.empty()) return;
   const auto [least, most] = std::ranges::minmax(ceilings_);
   out_.print("\nceiling: {:.2f} GB/s (median of {} rounds, {:.2f} to {:.2f}; fastest loop at last: {})\n", ceiling(),
              ceilings_.size(), least, most, best_loop_);
+  print_pace();
   if (huge_pages_ >= 0) out_.print("huge pages: {:.0f} % of the copies\n", 100 * huge_pages_);
   print_bits();
   out_.text(
@@ -141,6 +152,11 @@ Json BenchReport::json() const {
   Json machine = to_json(machine_);
   machine["threads"] = threads_;
   machine["huge_pages"] = huge_pages_ < 0 ? Json(nullptr) : Json(huge_pages_);
+  if (!paces_.empty()) {
+    machine["pace"] = {{"median", median(paces_) / best_pace_},
+                       {"least", std::ranges::min(paces_) / best_pace_},
+                       {"looks", paces_.size()}};
+  }
   Json document =
       begin_document(std::move(machine), ceilings_.empty() ? std::nullopt : std::optional<double>(ceiling()));
   document["ceiling_loop"] = best_loop_;

@@ -46,10 +46,13 @@ class BenchReport : public BenchLog {
   void row(const BenchTime& time);
   void warn_above_ceiling(const BenchTime& time, std::string_view whose, double fraction);
   [[nodiscard]] double ceiling() const;
+  void print_pace();
 
   const BenchMachine& machine_;
   std::vector<BenchTime> times_;
   std::vector<double> ceilings_;  // cold rounds
+  std::vector<double> paces_;
+  double best_pace_ = 0;
   std::string best_loop_;
   double huge_pages_ = -1;
   unsigned threads_ = 0;

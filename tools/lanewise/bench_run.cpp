@@ -11,6 +11,7 @@
 #include "arithmetic/scalar.h"
 #include "backends/cpu/cpu.h"
 #include "bench_ceiling.h"
+#include "bench_pace.h"
 #include "exit_codes.h"
 #include "harness/fill.h"
 #include "kernels/kernel.h"
@@ -27,6 +28,8 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 constexpr double least_seconds = 0.01;
 constexpr double most_seconds = 0.25;
 constexpr int image_repeats = 9;
+// At the processors' pace, a few milliseconds: moments without others are short.
+constexpr int first_looks = 50;
 // Rows compared after timing, spread over the matrix.
 constexpr std::uint64_t checked_rows = 64;
 // A line is what a prefetch fetches and a vector loads: copies and parts start at one.
@@ -115,10 +118,15 @@ class Group {
     fill();
     for (Window& window : windows_) call(window);
     prepare_peer();
+    for (int look = 0; look < first_looks; ++look) {
+      result_.best_pace = std::max(result_.best_pace, look_at_pace(crew_));
+    }
     for (unsigned round = 0; round < group_.rounds && !stop_asked; ++round) {
       const double ceiling = time_ceiling();
       result_.ceilings.push_back(ceiling);
       for (Window& window : windows_) {
+        result_.paces.push_back(look_at_pace(crew_));
+        result_.best_pace = std::max(result_.best_pace, result_.paces.back());
         const double us = time_window(window);
         window.us.push_back(us);
         window.fractions.push_back(gbps(us) / ceiling);

@@ -61,6 +61,8 @@ struct BenchTime : TimedCase {
 struct BenchGroupTimes {
   std::vector<BenchTime> times;
   std::vector<double> ceilings;  ///< GB/s, one a round: the best loop's
+  std::vector<double> paces;     ///< one before each timing: see look_at_pace()
+  double best_pace = 0;          ///< of many looks before the first timing, and of `paces`
   std::string best_loop;         ///< the fastest of the last round
   std::uint64_t copies = 0;
   unsigned threads = 0;   ///< that could be had
