@@ -23,8 +23,9 @@ struct Fetch {
   LW_AI Fetch operator+(std::ptrdiff_t bytes) const { return {far + bytes, near + bytes}; }
 };
 
-/// The super-blocks of one tile, in either layout. `Near`: what is fetched into the first cache is used.
-template <class F, bool Near>
+/// The super-blocks of one tile, in either layout. `Near`: how far ahead lines are fetched into the first cache; 0:
+/// not.
+template <class F, std::uint64_t Near>
 class TileSteps {
  public:
   struct Step {
@@ -46,7 +47,7 @@ class TileSteps {
     const auto place = Packing<F>::at(call_.cols, b);
     const std::uint8_t* words = call_.packed + place.words;
     const std::uint8_t* behind = call_.packed + place.behind;
-    const Fetch fetch{words + call_.ahead, words + near_ahead};
+    const Fetch fetch{words + call_.ahead, words + Near};
     // Those beside a run's words with its last super-block, where they lie next in the stream.
     constexpr std::uint64_t steps = Packing<F>::run_steps;
     if (steps == 1 || b % steps == steps - 1) {
@@ -61,7 +62,7 @@ class TileSteps {
   static LW_AI void fetch_beside(Fetch fetch) {
     for (std::uint64_t line = 0; line < Bytes; line += 64) {
       prefetch(fetch.far + line);
-      if constexpr (Near) prefetch_near(fetch.near + line);
+      if constexpr (Near != 0) prefetch_near(fetch.near + line);
     }
   }
 
@@ -115,6 +116,10 @@ struct Rows16 {
   // Whether codes go from W through registers to their products. Such text is long: in three planes, which are rare, it
   // isn't compiled, nor for look-ups in grids one by one, which would hide whatever it saves.
   static constexpr bool in_registers = T <= register_tokens && P < 3 && (!F::has_grid || F::run != 0);
+  // How far ahead lines come into the first cache. A super-block that is decoded at once finds all of it there: while
+  // the one before is multiplied, and had been decoded by then.
+  static constexpr std::uint64_t next_ahead = near_ahead < Packing<F>::step_bytes ? Packing<F>::step_bytes : near_ahead;
+  static constexpr std::uint64_t near = in_registers ? near_ahead : next_ahead;
   // The order in which this format's codes come.
   static constexpr std::uint32_t elements_at = F::run == 16 ? at.quads : F::run == 32 ? at.eights : at.codes;
   // Lines of W's words that are prefetched while a chunk is multiplied: those of its block that fall to it, each once,
@@ -187,7 +192,7 @@ struct Rows16 {
               constexpr int at_line =
                   Chunk == any_chunk ? line / lines * chunk_bytes + line % lines * 64 : (first + line) * 64;
               prefetch(fetch.far + at_line);
-              if constexpr (in_registers) prefetch_near(fetch.near + at_line);
+              if constexpr (near != 0) prefetch_near(fetch.near + at_line);
             }
           });
           also(q);
@@ -477,7 +482,7 @@ struct Rows16 {
 
   static void tile(const Rows16Call& call) {
     alignas(64) std::uint8_t scratch[Packing<F>::step_bytes];
-    const TileSteps<F, in_registers> steps(call);
+    const TileSteps<F, near> steps(call);
     const std::uint64_t count = (call.cols + 255) / 256;
     const std::uint64_t record = static_cast<std::uint64_t>(call.batches) * at.bytes;
     Float r[Batches * T][8];

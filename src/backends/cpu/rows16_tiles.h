@@ -300,7 +300,7 @@ struct Rows16Tiles {
   static void tile(const Rows16Call& call) {
     static constexpr TileShapes shape = shapes();
     alignas(64) std::uint8_t scratch[2][Packing<F>::step_bytes];
-    const TileSteps<F, false> steps(call);
+    const TileSteps<F, 0> steps(call);
     const std::uint64_t count = (call.cols + 255) / 256;
     Work work;
     for (Step& step : work.steps) step.blocks = 0;
