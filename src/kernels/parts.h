@@ -27,6 +27,8 @@ inline constexpr PartSizes callers_parts{0, std::uint64_t{16} << 10};
 // Parts a thread: so many that a thread that was interrupted delays the call by a fraction of its share. More cost next
 // to nothing, since a thread's parts are neighbours (shares.h).
 inline constexpr std::uint32_t parts_a_thread = 16;
+/// Of a call that `threads` threads share; one alone has nobody to share with.
+constexpr std::uint32_t most_parts(std::uint32_t threads) { return threads == 1 ? 1 : threads * parts_a_thread; }
 
 struct RowRange {
   std::uint64_t begin;

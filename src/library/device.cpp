@@ -169,8 +169,7 @@ Outcome open_on_stream(const lw_device& device, void* stream, lw_device** out) {
 }  // namespace
 
 std::uint32_t lw_device::most_parts() const {
-  if (threads == 1 || parallel_for != nullptr) return threads;
-  return threads * parts_a_thread;
+  return parallel_for != nullptr ? threads : lanewise::most_parts(threads);
 }
 
 void lw_device::run(std::uint32_t count, Pool::Task task, void* context) const {

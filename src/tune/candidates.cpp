@@ -158,9 +158,8 @@ void add_gpu(const Machine& machine, const KernelDesc& kernel, std::vector<Candi
 std::string Candidate::text() const { return tile_text(kernel->name, setting); }
 
 std::uint32_t parts_of(const Machine& machine, const Problem& problem, const Setting& setting) {
-  const std::uint32_t most = machine.threads == 1 ? 1 : machine.threads * parts_a_thread;
   return count_parts(problem.rows, MatrixView{problem.format, problem.rows, problem.cols, nullptr}.bytes(),
-                     problem.tokens, setting.parts != 0 ? setting.parts : most);
+                     problem.tokens, setting.parts != 0 ? setting.parts : most_parts(machine.threads));
 }
 
 double predicted_us(const Machine& machine, const Problem& problem, const KernelDesc& kernel, const Setting& setting) {

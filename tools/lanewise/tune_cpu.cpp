@@ -318,8 +318,7 @@ class CpuTogether final : public tune::Subject {
       members_.push_back(std::move(member));
     }
     for (Member& member : members_) member.product.y.data = member.y.data();
-    const std::uint32_t most = machine_.threads == 1 ? 1 : machine_.threads * parts_a_thread;
-    parts_ = count_parts(rows_, all_bytes, tokens, most);
+    parts_ = count_parts(rows_, all_bytes, tokens, most_parts(machine_.threads));
     return Done{};
   }
 
