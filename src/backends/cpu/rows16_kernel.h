@@ -192,7 +192,7 @@ struct Rows16 {
               constexpr int at_line =
                   Chunk == any_chunk ? line / lines * chunk_bytes + line % lines * 64 : (first + line) * 64;
               prefetch(fetch.far + at_line);
-              if constexpr (near != 0) prefetch_near(fetch.near + at_line);
+              prefetch_near(fetch.near + at_line);
             }
           });
           also(q);
